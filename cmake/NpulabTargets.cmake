@@ -1,0 +1,35 @@
+# npulab_layer(NAME SOURCES... ) makes the static library npulab_NAME of one layer, with the project's flags.
+# npulab_test(NAME LIBRARIES...) makes the test program of tests/NAME out of every *_test.cpp in it.
+
+add_library(npulab_flags INTERFACE)
+target_include_directories(npulab_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                                  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/npulab>)
+# Values are exact and the same on every host: no contraction, never fast-math.
+target_compile_options(npulab_flags INTERFACE -ffp-contract=off)
+target_compile_features(npulab_flags INTERFACE cxx_std_20)
+
+add_library(npulab_warnings INTERFACE)
+if(NPULAB_DEVELOPER)
+  target_compile_options(npulab_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+endif()
+
+function(npulab_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(npulab_${name} STATIC ${ARG_SOURCES})
+  add_library(npulab::${name} ALIAS npulab_${name})
+  set_target_properties(npulab_${name} PROPERTIES EXPORT_NAME ${name})
+  target_link_libraries(npulab_${name} PUBLIC npulab_flags ${ARG_PUBLIC} PRIVATE $<BUILD_INTERFACE:npulab_warnings> ${ARG_PRIVATE})
+endfunction()
+
+function(npulab_test name)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${name}/*_test.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(npulab_test_${name} ${sources})
+  # gtest_main stands before every other library: libsystemc exports a main of its own that would run no test.
+  target_link_libraries(npulab_test_${name} PRIVATE GTest::gtest_main GTest::gmock GTest::gtest ${ARGN}
+                                                    $<BUILD_INTERFACE:npulab_warnings>)
+  target_compile_definitions(npulab_test_${name} PRIVATE NPULAB_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND npulab_test_${name} --gtest_brief=1 WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+endfunction()

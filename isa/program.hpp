@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel: header (parameters, tensors, reference) and its programs, one per core type it is launched on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "isa/dtype.hpp"
+#include "isa/instruction.hpp"
+
+namespace npulab::isa {
+
+struct Parameter {
+  std::string name;
+  std::int64_t value = 0;     // after -D overrides
+  std::int64_t default_value = 0;
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+  std::string doc;
+};
+
+enum class Direction : std::uint8_t { in, out, inout };
+
+struct Tensor {
+  std::string name;
+  DType type = DType::f32;
+  std::vector<std::int64_t> shape;  // row-major, evaluated with the parameters
+  Direction direction = Direction::in;
+  std::int64_t pitch = 0;           // elements between rows of the last dimension; >= the last dimension
+  std::string doc;
+
+  std::uint64_t elements() const;   // product of the shape
+  std::uint64_t bytes() const;      // as laid out in gm, with the pitch
+};
+
+// The operation that the kernel must equal: `.reference gemv A=A, x=x, y=y, accumulate=f16`.
+struct Reference {
+  std::string operation;
+  std::map<std::string, std::string> arguments;
+};
+
+struct KernelHeader {
+  std::string name;                 // "gemv/register_blocked"
+  std::string doc;
+  std::vector<Parameter> params;
+  std::vector<Tensor> tensors;      // in gm in this order
+  Reference reference;              // operation empty when the kernel names none
+};
+
+struct Program {
+  std::string core_type;            // empty: the machine's first core type
+  std::vector<Instruction> instructions;
+  std::vector<std::uint32_t> lines;           // source line of each instruction, 0 when unknown
+  std::map<std::string, std::uint32_t> labels;
+  std::vector<std::string> strings;           // names of regions: Operand imm indexes this
+};
+
+struct Kernel {
+  KernelHeader header;
+  std::vector<Program> programs;
+  std::string source_name;                    // file, for messages
+  std::vector<std::string> source_lines;      // empty when loaded from a binary
+
+  std::uint64_t hash() const;                 // FNV-1a over the binary form of the programs
+};
+
+}  // namespace npulab::isa
