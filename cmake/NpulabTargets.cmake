@@ -1,7 +1,11 @@
 # npulab_layer(NAME SOURCES... ) makes the static library npulab_NAME of one layer, with the project's flags.
 # npulab_test(NAME LIBRARIES...) makes the test program of tests/NAME out of every *_test.cpp in it.
+# npulab_pytest(NAME) runs the pytest suite tests/NAME.
+# Every ctest entry leaves NPULAB_RESULTS/NAME.xml, from which ./dev test counts.
+set(NPULAB_RESULTS ${PROJECT_BINARY_DIR}/results)
 
 add_library(npulab_flags INTERFACE)
+set_target_properties(npulab_flags PROPERTIES EXPORT_NAME flags)
 target_include_directories(npulab_flags INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                                   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/npulab>)
 # Values are exact and the same on every host: no contraction, never fast-math.
@@ -23,6 +27,7 @@ function(npulab_layer name)
   add_library(npulab::${name} ALIAS npulab_${name})
   set_target_properties(npulab_${name} PROPERTIES EXPORT_NAME ${name})
   target_link_libraries(npulab_${name} PUBLIC npulab_flags ${ARG_PUBLIC} PRIVATE $<BUILD_INTERFACE:npulab_warnings> ${ARG_PRIVATE})
+  install(TARGETS npulab_${name} EXPORT npulabTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 endfunction()
 
 function(npulab_test name)
@@ -35,5 +40,17 @@ function(npulab_test name)
   target_link_libraries(npulab_test_${name} PRIVATE GTest::gtest_main GTest::gmock GTest::gtest ${ARGN}
                                                     $<BUILD_INTERFACE:npulab_warnings>)
   target_compile_definitions(npulab_test_${name} PRIVATE NPULAB_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  add_test(NAME ${name} COMMAND npulab_test_${name} --gtest_brief=1 WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+  add_test(NAME ${name} COMMAND npulab_test_${name} --gtest_brief=1 --gtest_output=xml:${NPULAB_RESULTS}/${name}.xml
+           WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+endfunction()
+
+function(npulab_pytest name)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${name}/test_*.py)
+  if(NOT sources)
+    return()
+  endif()
+  add_test(NAME ${name} COMMAND ${Python_EXECUTABLE} -m pytest -q --junitxml=${NPULAB_RESULTS}/${name}.xml tests/${name}
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT
+                       "NPULAB_BUILD=${PROJECT_BINARY_DIR};PYTHONPATH=${PROJECT_BINARY_DIR}/python;PYTHONDONTWRITEBYTECODE=1")
 endfunction()
