@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranges of bits in arrays of 64-bit words: which bytes of a memory were written.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace npulab::memory {
+
+inline constexpr std::uint64_t kWordBits = 64;
+inline constexpr std::uint64_t kAllBits = ~std::uint64_t{0};
+
+// The bits of [begin, end) that lie in the word of `begin`; begin < end.
+constexpr std::uint64_t word_mask(std::uint64_t begin, std::uint64_t end) {
+  const std::uint64_t low = begin % kWordBits;
+  const std::uint64_t count = std::min(end - begin, kWordBits - low);
+  return (kAllBits >> (kWordBits - count)) << low;
+}
+
+// Sets the bits [begin, end) and returns how many of them were clear.
+constexpr std::uint64_t set_bits(std::uint64_t* words, std::uint64_t begin, std::uint64_t end) {
+  std::uint64_t fresh = 0;
+  while (begin < end) {
+    const std::uint64_t mask = word_mask(begin, end);
+    std::uint64_t& word = words[begin / kWordBits];
+    fresh += static_cast<std::uint64_t>(std::popcount(mask & ~word));
+    word |= mask;
+    begin = (begin / kWordBits + 1) * kWordBits;
+  }
+  return fresh;
+}
+
+// The first clear bit of [begin, end), or `end` when all are set.
+constexpr std::uint64_t first_clear_bit(const std::uint64_t* words, std::uint64_t begin, std::uint64_t end) {
+  while (begin < end) {
+    const std::uint64_t missing = word_mask(begin, end) & ~words[begin / kWordBits];
+    const std::uint64_t base = begin / kWordBits * kWordBits;
+    if (missing != 0) return base + static_cast<std::uint64_t>(std::countr_zero(missing));
+    begin = base + kWordBits;
+  }
+  return end;
+}
+
+}  // namespace npulab::memory

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// One local buffer of a core: its bytes, which of them were written, and what its banks make of an access.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/config/machine.hpp"
+#include "sim/memory/bit_range.hpp"
+
+namespace npulab::memory {
+
+// Offsets and lengths are bytes and must lie inside the buffer: the caller checks them once per access.
+class LocalBuffer {
+ public:
+  LocalBuffer(std::string name, const config::BufferConfig& config);
+
+  const std::string& name() const { return name_; }
+  const config::BufferConfig& config() const { return config_; }
+  std::uint64_t size() const { return config_.bytes; }
+  std::byte* data() { return bytes_.data(); }
+  const std::byte* data() const { return bytes_.data(); }
+
+  // Every byte poison and unwritten again.
+  void reset();
+
+  bool written(std::uint64_t offset, std::uint64_t n) const {
+    return first_unwritten(offset, n) == offset + n;
+  }
+  // The first byte of the range that nobody wrote, or its end.
+  std::uint64_t first_unwritten(std::uint64_t offset, std::uint64_t n) const {
+    return first_clear_bit(shadow_.data(), offset, offset + n);
+  }
+  void mark_written(std::uint64_t offset, std::uint64_t n) { set_bits(shadow_.data(), offset, offset + n); }
+
+  // Cycles that one access to `count` elements takes, the first at `offset`, each `stride` bytes (0 and
+  // negative too) after the one before: the most distinct words that fall on one bank, over the bank's ports.
+  // Words that several elements touch count once. 0 for an access of no bytes.
+  unsigned bank_cycles(std::uint64_t offset, unsigned element_bytes, unsigned count,
+                       std::int64_t stride) const {
+    return bank_cycles(config_, offset, element_bytes, count, stride);
+  }
+  static unsigned bank_cycles(const config::BufferConfig& config, std::uint64_t offset,
+                              unsigned element_bytes, unsigned count, std::int64_t stride);
+
+  // Whether `n` bytes in a row take the same cycles at every offset that the buffer's alignment allows, so
+  // that timing need not know the offset.
+  static bool offset_irrelevant(const config::BufferConfig& config, std::uint64_t n);
+
+ private:
+  std::string name_;
+  config::BufferConfig config_;
+  std::vector<std::byte> bytes_;
+  std::vector<std::uint64_t> shadow_;
+};
+
+}  // namespace npulab::memory
