@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/keys.hpp"
+
+#include "sim/config/echo.hpp"
+
+namespace npulab::config {
+
+namespace {
+
+template <Section S>
+std::vector<KeyInfo> keys_of();
+
+template <class T>
+std::vector<std::string> choices_of() {
+  std::vector<std::string> names;
+  if constexpr (std::is_same_v<T, isa::DType>) {
+    for (const isa::DTypeInfo& row : isa::kDTypes) names.emplace_back(row.name);
+  } else {
+    for (const std::string_view name : kChoices<T>) names.emplace_back(name);
+  }
+  return names;
+}
+
+// Kind, choices and nested keys of a member's type.
+template <class T>
+void fill(KeyInfo& info) {
+  if constexpr (std::unsigned_integral<T>) {
+    info.kind = KeyKind::integer;
+  } else if constexpr (std::is_same_v<T, double>) {
+    info.kind = KeyKind::number;
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    info.kind = KeyKind::text;
+  } else if constexpr (Choice<T>) {
+    info.kind = KeyKind::choice;
+    info.choices = choices_of<T>();
+  } else if constexpr (Section<T>) {
+    info.kind = KeyKind::section;
+    info.keys = keys_of<T>();
+  } else if constexpr (Named<T>) {
+    info.kind = KeyKind::named_sections;
+    info.keys = keys_of<typename NamedOf<T>::Item>();
+  } else {
+    using Item = typename ListOf<T>::Item;
+    fill<Item>(info);
+    info.kind = Section<Item>  ? KeyKind::section_list
+                : Choice<Item> ? KeyKind::choice_list
+                               : KeyKind::text_list;
+  }
+}
+
+template <Section S>
+std::vector<KeyInfo> keys_of() {
+  const S defaults{};
+  std::vector<KeyInfo> keys;
+  for_each_field<S>([&](const auto& field) {
+    using T = std::remove_cvref_t<decltype(defaults.*field.member)>;
+    KeyInfo info;
+    info.key = field.key;
+    info.unit = field.unit;
+    info.min = field.min;
+    info.max = field.max;
+    info.required = field.required;
+    info.doc = field.doc;
+    fill<T>(info);
+    if (!field.required && info.keys.empty()) info.default_value = json_of(defaults.*field.member);
+    keys.push_back(std::move(info));
+  });
+  return keys;
+}
+
+}  // namespace
+
+std::vector<KeyInfo> machine_keys() {
+  return keys_of<Machine>();
+}
+
+}  // namespace npulab::config

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/names.hpp"
+
+#include <algorithm>
+
+namespace npulab::config {
+
+namespace {
+
+constexpr std::size_t kLongestName = 32;
+
+bool is_lower(char c) {
+  return c >= 'a' && c <= 'z';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+}  // namespace
+
+bool is_identifier(std::string_view name) {
+  return !name.empty() && name.size() <= kLongestName && is_lower(name[0]) &&
+         std::all_of(name.begin(), name.end(), [](char c) { return is_lower(c) || is_digit(c) || c == '_'; });
+}
+
+bool is_register_name(std::string_view name) {
+  return name.size() > 1 && (name[0] == 'v' || name[0] == 's') &&
+         std::all_of(name.begin() + 1, name.end(), is_digit);
+}
+
+std::pair<std::string, std::string> split_pair(const std::string& text) {
+  const std::size_t at = text.find('>');
+  if (at == std::string::npos || text.find('>', at + 1) != std::string::npos) return {};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+}  // namespace npulab::config

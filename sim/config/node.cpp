@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/node.hpp"
+
+#include <fmt/core.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <utility>
+
+namespace npulab::config {
+
+namespace {
+
+constexpr std::size_t kMostNodes = 100'000;
+constexpr std::size_t kDeepest = 64;
+constexpr std::size_t kLongestShown = 60;
+
+std::size_t size_of(const Node& node) {
+  std::size_t nodes = 1;
+  for (const Node& item : node.items) nodes += size_of(item);
+  return nodes;
+}
+
+std::size_t depth_of(const Node& node) {
+  std::size_t deepest = 0;
+  for (const Node& item : node.items) deepest = std::max(deepest, depth_of(item));
+  return deepest + 1;
+}
+
+// Builds the tree out of the parser's events; keys of a map arrive as nodes like any other.
+class Builder final : public YAML::EventHandler {
+ public:
+  Builder(std::string source, Problems& problems) : source_(std::move(source)), problems_(problems) {}
+
+  Node take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    add(node_at(mark, NodeKind::null), anchor);
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    refuse_tag(mark, tag);
+    Node node = node_at(mark, NodeKind::scalar);
+    node.quoted = tag == "!";
+    node.text = value;
+    add(std::move(node), anchor);
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto found = anchors_.find(anchor);
+    if (found == anchors_.end()) refuse("yaml-syntax", "an alias stands inside its own anchor", mark);
+    Node copy = found->second;
+    if (depth_of(copy) + open_.size() > kDeepest) refuse_depth(mark);
+    count(size_of(copy) - 1, mark);
+    copy.where = where(mark);
+    copy.key.clear();
+    copy.key_where = {};
+    add(std::move(copy), 0);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    open(mark, tag, anchor, NodeKind::list);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    open(mark, tag, anchor, NodeKind::map);
+  }
+  void OnSequenceEnd() override { close(); }
+  void OnMapEnd() override { close(); }
+
+ private:
+  struct Open {
+    Node node;
+    YAML::anchor_t anchor = 0;
+    bool key_pending = false;  // a key has come, its value not yet
+    std::string key;
+    Where key_where;
+  };
+
+  Where where(const YAML::Mark& mark) const { return {source_, mark.line + 1, mark.column + 1}; }
+
+  Node node_at(const YAML::Mark& mark, NodeKind kind) const {
+    Node node;
+    node.kind = kind;
+    node.where = where(mark);
+    return node;
+  }
+
+  [[noreturn]] void refuse(const char* code, const std::string& message, const YAML::Mark& mark) const {
+    throw Error(Category::input, code, message, where(mark));
+  }
+  [[noreturn]] void refuse_depth(const YAML::Mark& mark) const {
+    refuse("too-large", fmt::format("nested deeper than {} levels", kDeepest), mark);
+  }
+
+  void refuse_tag(const YAML::Mark& mark, const std::string& tag) const {
+    if (!tag.empty() && tag != "?" && tag != "!")
+      refuse("yaml-syntax", fmt::format("tag '{}': a machine file has no tags", tag), mark);
+  }
+
+  void count(std::size_t more, const YAML::Mark& mark) {
+    nodes_ += more;
+    if (nodes_ > kMostNodes)
+      refuse("too-large", fmt::format("more than {} values, aliases included", kMostNodes), mark);
+  }
+
+  void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, NodeKind kind) {
+    refuse_tag(mark, tag);
+    if (open_.size() >= kDeepest) refuse_depth(mark);
+    if (!open_.empty() && open_.back().node.kind == NodeKind::map && !open_.back().key_pending)
+      refuse("yaml-syntax", "a key must be plain text", mark);
+    open_.push_back({node_at(mark, kind), anchor, false, {}, {}});
+  }
+
+  void close() {
+    Open done = std::move(open_.back());
+    open_.pop_back();
+    add(std::move(done.node), done.anchor);
+  }
+
+  void add(Node node, YAML::anchor_t anchor) {
+    count(1, {});
+    if (anchor != 0) anchors_[anchor] = node;
+    if (open_.empty()) {
+      root_ = std::move(node);
+      return;
+    }
+    Open& parent = open_.back();
+    if (parent.node.kind == NodeKind::list) {
+      parent.node.items.push_back(std::move(node));
+    } else if (!parent.key_pending) {
+      if (node.kind != NodeKind::scalar)
+        throw Error(Category::input, "yaml-syntax", "a key must be plain text", node.where);
+      parent.key_pending = true;
+      parent.key = std::move(node.text);
+      parent.key_where = std::move(node.where);
+    } else {
+      parent.key_pending = false;
+      add_to_map(parent, std::move(node));
+    }
+  }
+
+  void add_to_map(Open& parent, Node node) {
+    if (const Node* first = parent.node.find(parent.key)) {
+      problems_.add(
+          {"duplicate-key", path_of(parent.key),
+           fmt::format("key '{}' stands twice, first in line {}", parent.key, first->key_where.line),
+           parent.key_where});
+      return;
+    }
+    node.key = std::move(parent.key);
+    node.key_where = std::move(parent.key_where);
+    parent.node.items.push_back(std::move(node));
+  }
+
+  std::string path_of(const std::string& key) const {
+    std::string path;
+    for (std::size_t i = 0; i + 1 < open_.size(); ++i)
+      path +=
+          (open_[i].node.kind == NodeKind::map ? open_[i].key : std::to_string(open_[i].node.items.size())) +
+          ".";
+    return path + key;
+  }
+
+  std::string source_;
+  Problems& problems_;
+  Node root_;
+  std::vector<Open> open_;
+  std::map<YAML::anchor_t, Node> anchors_;
+  std::size_t nodes_ = 0;
+};
+
+void refuse_control_characters(const std::string& text, const std::string& source) {
+  Where where{source, 1, 1};
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 && c != '\n' && c != '\r' && c != '\t')
+      throw Error(Category::input, "not-text",
+                  fmt::format("not a text file: it holds the byte 0x{:02x}", byte), where);
+    where.column = c == '\n' ? 1 : where.column + 1;
+    where.line += c == '\n' ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+const Node* Node::find(std::string_view key_text) const {
+  if (kind != NodeKind::map) return nullptr;
+  const auto found =
+      std::find_if(items.begin(), items.end(), [&](const Node& n) { return n.key == key_text; });
+  return found == items.end() ? nullptr : &*found;
+}
+
+Node* Node::find(std::string_view key_text) {
+  return const_cast<Node*>(std::as_const(*this).find(key_text));
+}
+
+std::string describe(const Node& node) {
+  switch (node.kind) {
+    case NodeKind::null:
+      return "nothing";
+    case NodeKind::list:
+      return "a list";
+    case NodeKind::map:
+      return "a section";
+    case NodeKind::scalar:
+      break;
+  }
+  const bool cut = node.text.size() > kLongestShown;
+  const std::string shown = cut ? node.text.substr(0, kLongestShown) + "…" : node.text;
+  return fmt::format("{}'{}'", node.quoted ? "the text " : "", shown);
+}
+
+Node parse_yaml(const std::string& text, const std::string& source, Problems& problems) {
+  refuse_control_characters(text, source);
+  try {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    Builder builder(source, problems);
+    parser.HandleNextDocument(builder);
+    Node root = builder.take();
+    Builder second(source, problems);
+    if (parser.HandleNextDocument(second))
+      throw Error(Category::input, "yaml-syntax", "a second document: a file holds one machine",
+                  second.take().where);
+    return root;
+  } catch (const YAML::Exception& error) {
+    throw Error(Category::input, "yaml-syntax", "not valid YAML: " + error.msg,
+                {source, error.mark.line + 1, error.mark.column + 1});
+  }
+}
+
+void merge_over(Node& base, Node child) {
+  if (base.kind != NodeKind::map || child.kind != NodeKind::map) {
+    child.removes = child.kind == NodeKind::null && base.kind == NodeKind::map;
+    base = std::move(child);
+    return;
+  }
+  base.where = child.where;
+  base.key_where = child.key_where;
+  for (Node& item : child.items) {
+    if (Node* inherited = base.find(item.key))
+      merge_over(*inherited, std::move(item));
+    else
+      base.items.push_back(std::move(item));
+  }
+}
+
+}  // namespace npulab::config

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What other layers take from a machine: the assembler's target, clocks, peaks.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+
+#include "isa/error.hpp"
+#include "sim/config/machine.hpp"
+#include "sim/config/names.hpp"
+
+namespace npulab::config {
+
+namespace {
+
+const std::pair<const std::string, CoreTypeConfig>& find_core_type(const Machine& machine,
+                                                                   const std::string& name) {
+  const auto found = name.empty() ? machine.core_types.begin() : machine.core_types.find(name);
+  if (found != machine.core_types.end()) return *found;
+  std::vector<std::string> names;
+  for (const auto& [known, core] : machine.core_types) names.push_back(known);
+  throw Error(Category::input, "unknown-core-type",
+              name.empty() ? fmt::format("machine '{}' has no core type", machine.name)
+                           : fmt::format("machine '{}' has no core type '{}'{}", machine.name, name,
+                                         suggestion(name, names)));
+}
+
+template <class Items>
+std::uint8_t index_in(const Items& items, const std::string& name) {
+  const auto found = std::find(items.begin(), items.end(), name);
+  if (found == items.end())
+    throw Error(Category::internal, "unknown-name", fmt::format("'{}' is not part of this core type", name));
+  return static_cast<std::uint8_t>(found - items.begin());
+}
+
+void add_flag_pairs(const SyncConfig& sync, isa::Target& target) {
+  for (const std::string& text : sync.flag_pairs) {
+    const auto [source, destination] = split_pair(text);
+    target.flag_pairs.emplace_back(index_in(target.engines, source), index_in(target.engines, destination));
+  }
+  if (!sync.flag_pairs.empty()) return;
+  for (std::size_t source = 0; source < target.engines.size(); ++source)
+    for (std::size_t destination = 0; destination < target.engines.size(); ++destination)
+      if (source != destination)
+        target.flag_pairs.emplace_back(static_cast<std::uint8_t>(source),
+                                       static_cast<std::uint8_t>(destination));
+}
+
+void add_engines(const CoreTypeConfig& core, isa::Target& target) {
+  std::vector<std::string> spaces;
+  for (const isa::Space& space : target.spaces) spaces.push_back(space.name);
+  target.engines = {kScalarEngine, kVectorEngine};
+  for (const auto& [name, engine] : core.dma) {
+    const auto index = static_cast<std::uint8_t>(target.engines.size());
+    target.engines.push_back(name);
+    for (const DmaPathConfig& path : engine.paths)
+      target.paths.push_back({index_in(spaces, path.from), index_in(spaces, path.to), index});
+  }
+}
+
+}  // namespace
+
+std::uint64_t clock_hz(const CoreTypeConfig& core) {
+  return static_cast<std::uint64_t>(core.clock_mhz * 1e6 + 0.5);
+}
+
+double gm_peak_bytes_per_second(const GmConfig& gm) {
+  return (gm.model == GmModel::ideal ? gm.bandwidth_gbps : gm.channel_gbps * gm.channels) * 1e9;
+}
+
+isa::Target make_target(const Machine& machine, const std::string& core_type) {
+  const auto& [name, core] = find_core_type(machine, core_type);
+  isa::Target target;
+  target.machine = machine.name;
+  target.core_type = name;
+  target.spaces.push_back({kGmName, machine.gm.bytes, 1});
+  for (const auto& [buffer_name, buffer] : core.buffers)
+    target.spaces.push_back({buffer_name, buffer.bytes, buffer.alignment});
+  add_engines(core, target);
+  add_flag_pairs(core.sync, target);
+  target.flag_ids = core.sync.flag_ids;
+  target.cores = core.count;
+  target.scalar_registers = core.scalar.registers;
+  target.loop_depth = core.scalar.loop_depth;
+  target.form = core.vector.operands;
+  target.vector_registers = core.vector.registers;
+  target.register_bits = core.vector.register_bits;
+  target.operation_bits = core.vector.operation_bits;
+  target.max_repeat = core.vector.max_repeat;
+  for (const isa::DType type : core.vector.types)
+    target.vector_types = static_cast<isa::DTypeSet>(target.vector_types | isa::set_of(type));
+  return target;
+}
+
+}  // namespace npulab::config
