@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# usage: debian.sh SUITE [USER...]
+# Installs a minimal Debian (bookworm, trixie) into a folder, clones this checkout into it and runs ./dev demo and ./dev test
+# there: as root, and as a user with sudo. Needs root. The mirror is that of this machine's own apt sources.
+set -eu
+cd "$(dirname "$0")/../.."
+suite=$1
+shift
+[ $# -gt 0 ] || set -- root user
+[ "$(id -u)" = 0 ] || { echo "debian.sh: needs root" >&2; exit 2; }
+
+# shellcheck disable=SC2016  # apt-get expands the $( )
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep '/debian/\?$' | head -n 1)
+[ -n "$mirror" ] || { echo "debian.sh: no Debian mirror in this machine's apt sources" >&2; exit 2; }
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/npulab-$suite.XXXXXX")
+base=$work/base
+leave() {
+  for root in "$work"/*; do umount "$root/proc" 2>/dev/null || true; done
+  rm -rf --one-file-system "$work"
+}
+trap leave EXIT
+
+echo "== $suite: minimal system"
+debootstrap --variant=minbase "$suite" "$base" "$mirror" >"$work.log"
+# What this machine needs to reach its mirrors, a fresh system needs too.
+cp /etc/resolv.conf "$base/etc/resolv.conf"
+for file in /etc/pip.conf /etc/ssl/certs/ca-certificates.crt /etc/apt/apt.conf.d/*artifact* /etc/apt/apt.conf.d/*proxy*; do
+  if [ -f "$file" ]; then mkdir -p "$base$(dirname "$file")"; cp "$file" "$base$file"; fi
+done
+git clone -q --no-hardlinks . "$base/npulab"
+
+for account in "$@"; do
+  root=$work/$account
+  cp -a "$base" "$root"
+  mount -t proc proc "$root/proc"
+  if [ "$account" != root ]; then
+    chroot "$root" sh -ec "apt-get update -q; apt-get install -qy --no-install-recommends sudo; useradd -m $account
+      echo '$account ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/$account; chown -R $account /npulab" >>"$work.log" 2>&1
+  fi
+  for command in demo test; do
+    echo "== $suite as $account: ./dev $command"
+    chroot "$root" su "$account" -c "cd /npulab && ./dev $command" </dev/null
+  done
+  umount "$root/proc"
+  rm -rf --one-file-system "$root"
+done
+rm -f "$work.log"
