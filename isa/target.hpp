@@ -43,6 +43,7 @@ struct Target {
   unsigned ub_block_bytes = 32;       // ub form: one repeat is ub_blocks blocks
   unsigned ub_blocks = 8;
   unsigned max_repeat = 255;
+  std::uint8_t vector_space = 1;      // the buffer that vector loads, stores and views address
   DTypeSet vector_types = 0;          // element types that this vector unit has
 };
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The block-timing cache: a block that begins in a state already seen takes the time it took then. States are the
+// relative times of Issue::save, interned, so that a hit costs a look-up; a loop whose block ends in the state it
+// began in is done in one multiplication.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/core/issue.hpp"
+#include "sim/core/micro_op.hpp"
+
+namespace npulab::core {
+
+// What happened at each instruction of a program, summed over cores.
+struct LineCounters {
+  std::vector<std::uint64_t> starts;  // by pc
+  std::vector<std::uint64_t> waits;   // cycles between the moment its turn came and its start, by pc
+  void resize(std::size_t size) {
+    starts.resize(size);
+    waits.resize(size);
+  }
+};
+
+// Shared by all cores that run one program on one machine.
+class BlockCache {
+ public:
+  using State = std::uint32_t;
+
+  struct Transition {
+    State exit = 0;
+    std::uint64_t cycles = 0;
+    IssueStats stats;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> waits;  // pc, cycles
+    std::uint64_t hits = 0;
+  };
+
+  explicit BlockCache(const DecodedProgram& program) : program_(program) {}
+
+  // The number of a state; kNone when the cache is full.
+  static constexpr State kNone = ~State{0};
+  State intern(const std::vector<std::uint32_t>& relative);
+  const std::vector<std::uint32_t>& state(State number) const { return *states_[number]; }
+
+  // The transition of `block` from `entry`, worked out on `scratch` when it is new. nullptr when the exit state
+  // cannot be interned any more.
+  Transition* follow(std::uint32_t block, State entry, Issue& scratch);
+
+  // Adds starts and waits of all hits to `lines` and forgets the hits.
+  void settle(LineCounters& lines);
+
+ private:
+  struct Hash {
+    std::size_t operator()(const std::vector<std::uint32_t>& relative) const;
+  };
+  static constexpr std::size_t kMostStates = 1U << 14U;
+
+  const DecodedProgram& program_;
+  std::unordered_map<std::vector<std::uint32_t>, State, Hash> numbers_;
+  std::vector<const std::vector<std::uint32_t>*> states_;
+  std::unordered_map<std::uint64_t, Transition> transitions_;  // block << 32 | entry
+};
+
+// The clock of one core's stream: interpreted instructions and cached blocks on one time axis.
+class BlockTimer {
+ public:
+  // `cache` null: every block is interpreted.
+  BlockTimer(const DecodedProgram& program, const config::CoreTypeConfig& core, BlockCache* cache, LineCounters& lines);
+
+  void reset(std::uint64_t cycle);
+  // Starts one instruction; `extra` as in Issue::issue. Returns its cycle.
+  std::uint64_t issue(std::uint32_t pc, std::uint32_t extra = 0);
+  void wait_until(std::uint64_t cycle, report::Stall cause);
+  // Runs a block, which does not depend on addresses, `times` in a row.
+  void run(std::uint32_t block, std::uint64_t times);
+
+  std::uint64_t cycle() const { return cached_ ? cycle_ : issue_.cycle(); }
+  std::uint64_t finished();
+  IssueStats& stats() { return issue_.stats(); }
+  void close_cycle();
+
+ private:
+  void leave_cache();
+  void interpret(const Block& block, std::uint64_t times);
+
+  const DecodedProgram& program_;
+  BlockCache* cache_;
+  LineCounters& lines_;
+  Issue issue_;
+  Issue scratch_;
+  bool cached_ = false;        // the state is state_ at cycle_, not in issue_
+  BlockCache::State state_ = 0;
+  std::uint64_t cycle_ = 0;
+  std::vector<std::uint32_t> relative_;
+};
+
+}  // namespace npulab::core

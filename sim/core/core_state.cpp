@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/core_state.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace npulab::core {
+
+namespace {
+constexpr std::byte kPoison{0xa5};
+// Lane functions may be asked for a whole operation at the last register: no read beyond it.
+constexpr std::size_t kSlack = 64;
+}  // namespace
+
+CoreState::CoreState(const config::CoreTypeConfig& core, const isa::Target& core_target, std::uint32_t core_id,
+                     std::uint32_t core_count, bool saturate_overflow, Sanitize sanitize_level, Diagnostics& findings)
+    : vectors(std::size_t{core_target.vector_registers} * core_target.register_bits / 8 + kSlack),
+      target(core_target),
+      id(core_id),
+      count(core_count),
+      saturate(saturate_overflow),
+      sanitize(sanitize_level),
+      diagnostics(findings) {
+  for (std::size_t space = 1; space < core_target.spaces.size(); ++space) {
+    const std::string& name = core_target.spaces[space].name;
+    buffers.push_back(std::make_unique<memory::LocalBuffer>(name, core.buffers.at(name)));
+  }
+  reset();
+}
+
+void CoreState::reset() {
+  scalars.fill(0);
+  scalar_written.reset();
+  std::fill(vectors.begin(), vectors.end(), kPoison);
+  vector_written.reset();
+  for (auto& buffer : buffers) buffer->reset();
+  flops = 0;
+}
+
+void CoreState::unwritten_register(const DecodedProgram& program, std::uint32_t pc, std::uint16_t reg) {
+  diagnostics.add(Severity::error, "uninitialised-register",
+                  fmt::format("{} reads v{}, which nothing has written", isa::info(program.ops[pc].op).mnemonic, reg),
+                  program.where(pc), id);
+}
+
+void CoreState::note_registers(const DecodedProgram& program, std::uint32_t pc) {
+  const Timing& timing = program.ops[pc].timing;
+  if (sanitize != Sanitize::off) {
+    for (std::size_t i = 0; i < timing.read_count; ++i) {
+      for (std::uint16_t r = 0; r < timing.reads[i].count; ++r) {
+        const auto reg = static_cast<std::uint16_t>(timing.reads[i].first + r);
+        if (!vector_written[reg]) unwritten_register(program, pc, reg);
+      }
+    }
+  }
+  for (std::uint16_t r = 0; r < timing.write.count; ++r) vector_written.set(timing.write.first + r);
+}
+
+void CoreState::note_registers(const DecodedProgram& program, const Block& block) {
+  const bool clean = sanitize == Sanitize::off ||
+                     std::all_of(block.live_in.begin(), block.live_in.end(),
+                                 [this](std::uint16_t reg) { return vector_written[reg]; });
+  if (!clean) {
+    for (std::uint32_t pc = block.first; pc < block.first + block.count; ++pc) note_registers(program, pc);
+    return;
+  }
+  for (const std::uint16_t reg : block.written) vector_written.set(reg);
+}
+
+}  // namespace npulab::core

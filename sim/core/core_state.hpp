@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// The architectural state of one core: scalar and vector registers, local buffers. No time.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "isa/target.hpp"
+#include "sim/config/machine.hpp"
+#include "sim/core/diagnostics.hpp"
+#include "sim/core/micro_op.hpp"
+#include "sim/memory/local_buffer.hpp"
+
+namespace npulab::core {
+
+enum class Sanitize : std::uint8_t { off, fast, full };
+
+inline constexpr std::size_t kMostVectorRegisters = 256;
+inline constexpr std::size_t kMostScalarRegisters = 64;
+
+class CoreState {
+ public:
+  CoreState(const config::CoreTypeConfig& core, const isa::Target& target, std::uint32_t id, std::uint32_t count,
+            bool saturate, Sanitize sanitize, Diagnostics& diagnostics);
+
+  // Registers unwritten, buffers poisoned.
+  void reset();
+
+  std::int64_t scalar(Number number) const {
+    return number.reg == isa::kNoRegister ? number.value : scalars[number.reg];
+  }
+  // Byte offset of an address, wrapping at 64 bits: constant plus register.
+  std::int64_t offset(const Address& address) const {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(address.base.value) +
+                                     (address.base.reg == isa::kNoRegister
+                                          ? 0U
+                                          : static_cast<std::uint64_t>(scalars[address.base.reg])));
+  }
+  memory::LocalBuffer& buffer(std::uint8_t space) { return *buffers[space - 1U]; }
+
+  // Records the vector registers of a block (or one operation) as written; those read must have been.
+  void note_registers(const DecodedProgram& program, const Block& block);
+  void note_registers(const DecodedProgram& program, std::uint32_t pc);
+
+  std::array<std::int64_t, kMostScalarRegisters> scalars{};
+  std::vector<std::byte> vectors;                         // register r at r * register_bytes
+  std::bitset<kMostVectorRegisters> vector_written;
+  std::bitset<kMostScalarRegisters> scalar_written;
+  std::vector<std::unique_ptr<memory::LocalBuffer>> buffers;  // by space - 1
+  std::uint64_t flops = 0;                                // of operations whose lane count is not fixed
+  const isa::Target& target;
+  const std::uint32_t id;
+  const std::uint32_t count;
+  const bool saturate;
+  const Sanitize sanitize;
+  Diagnostics& diagnostics;
+
+ private:
+  void unwritten_register(const DecodedProgram& program, std::uint32_t pc, std::uint16_t reg);
+};
+
+}  // namespace npulab::core

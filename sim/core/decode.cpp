@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <bit>
+#include <set>
+
+#include "sim/core/micro_op.hpp"
+#include "sim/cost/cost.hpp"
+#include "sim/memory/local_buffer.hpp"
+#include "sim/values/convert.hpp"
+
+namespace npulab::core {
+
+namespace {
+
+using isa::Format;
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+using isa::OperandKind;
+using isa::Role;
+
+class Decoder {
+ public:
+  Decoder(const config::Machine& machine, const config::CoreTypeConfig& core, const isa::Target& target,
+          std::span<const std::uint64_t> tensor_base)
+      : machine_(machine), core_(core), target_(target), tensor_base_(tensor_base) {}
+
+  MicroOp decode(const isa::Instruction& instruction) const;
+
+ private:
+  bool vector_slot(const isa::Slot& slot) const { return slot.element != isa::SlotType::none; }
+  Number number(const Operand& operand) const {
+    return operand.kind == OperandKind::sreg ? Number{operand.reg, 0} : Number{isa::kNoRegister, operand.imm};
+  }
+  Address address(const Operand& operand) const;
+  void add_scalar_read(MicroOp& op, std::uint8_t reg) const;
+  void vector_operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t slot, const Operand& operand) const;
+  void broadcast_operand(MicroOp& op, isa::DType element, const Operand& operand) const;
+  void operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t slot, const Operand& operand) const;
+  void transfer(MicroOp& op, const isa::Instruction& instruction) const;
+  void choose_shape(MicroOp& op) const;
+
+  const config::Machine& machine_;
+  const config::CoreTypeConfig& core_;
+  const isa::Target& target_;
+  std::span<const std::uint64_t> tensor_base_;
+};
+
+Address Decoder::address(const Operand& operand) const {
+  Address result;
+  result.space = operand.space;
+  result.tensor = operand.tensor;
+  result.base.reg = operand.reg;
+  result.base.value = operand.imm;
+  if (operand.tensor != isa::kNoTensor) {
+    result.tensor_base = tensor_base_[operand.tensor];
+    result.base.value += static_cast<std::int64_t>(result.tensor_base);
+  }
+  return result;
+}
+
+void Decoder::add_scalar_read(MicroOp& op, std::uint8_t reg) const {
+  if (reg == isa::kNoRegister) return;
+  Timing& t = op.timing;
+  for (std::size_t i = 0; i < t.scalar_read_count; ++i)
+    if (t.scalar_reads[i] == reg) return;
+  if (t.scalar_read_count == t.scalar_reads.size())
+    throw Error(Category::internal, "too-many-scalar-reads", "an instruction reads more scalar registers than fit");
+  t.scalar_reads[t.scalar_read_count++] = reg;
+}
+
+// A slot that holds a vector in a register (whole or one lane of it).
+void Decoder::vector_operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t slot,
+                             const Operand& operand) const {
+  const isa::Slot& description = isa::info(row.format).slots[slot];
+  const unsigned register_bytes = target_.register_bits / 8;
+  std::uint32_t offset = operand.reg * register_bytes;
+  RegisterRange range{operand.reg, 1};
+  if (operand.kind == OperandKind::lane) {
+    const isa::DType element = description.element == isa::SlotType::type2 ? op.type2 : op.type;
+    offset += static_cast<std::uint32_t>(operand.imm) * isa::bits(element) / 8;
+    op.broadcast = 1;
+    range.first = static_cast<std::uint16_t>(offset / register_bytes);
+  } else {
+    const unsigned bytes = isa::slot_bytes(row, slot, op.type, op.type2, target_.operation_bits);
+    range.count = static_cast<std::uint16_t>((bytes + register_bytes - 1) / register_bytes);
+  }
+  const bool writes = description.role == Role::write || description.role == Role::read_write;
+  if (writes) op.timing.write = range;
+  // A write of some lanes keeps the others: it depends on the old value.
+  const bool merges = writes && row.family == isa::Family::Vector && (op.has(Mod::n) || op.has(Mod::mask)) &&
+                      row.format != Format::Reduction;
+  if (description.role != Role::write || merges) op.timing.reads[op.timing.read_count++] = range;
+  if (writes) {
+    op.dst = offset;
+  } else {
+    std::uint32_t* sources[] = {&op.a, &op.b, &op.c};
+    const std::size_t first_source = row.format == Format::VectorStore ? 1 : slot;
+    *sources[first_source - 1] = offset;
+  }
+}
+
+// A slot whose one element goes to every lane: scalar register or immediate.
+void Decoder::broadcast_operand(MicroOp& op, isa::DType element, const Operand& operand) const {
+  if (operand.kind == OperandKind::sreg) {
+    op.broadcast = 2;
+    return;
+  }
+  op.broadcast = 3;
+  if (operand.kind == OperandKind::fimm) {
+    values::from_double(element, std::bit_cast<double>(operand.imm), op.constant.data(), isa::Round::nearest_even,
+                        machine_.numerics.overflow == config::Overflow::saturate);
+  } else if (isa::info(element).floating) {
+    values::from_double(element, static_cast<double>(operand.imm), op.constant.data(), isa::Round::nearest_even,
+                        machine_.numerics.overflow == config::Overflow::saturate);
+  } else {
+    const auto bits = static_cast<std::uint64_t>(operand.imm);
+    for (std::size_t i = 0; i < op.constant.size(); ++i)
+      op.constant[i] = static_cast<std::byte>(bits >> (8 * i) & 0xff);
+  }
+}
+
+void Decoder::operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t slot, const Operand& operand) const {
+  const isa::Slot& description = isa::info(row.format).slots[slot];
+  switch (operand.kind) {
+    case OperandKind::vreg:
+    case OperandKind::lane: vector_operand(op, row, slot, operand); return;
+    case OperandKind::view:
+      op.addresses[slot] = address(operand);
+      add_scalar_read(op, operand.reg);
+      return;
+    case OperandKind::target: op.target = static_cast<std::uint32_t>(operand.imm); return;
+    case OperandKind::engine:
+      if (slot == 0) op.engine_from = operand.reg;
+      op.engine = operand.reg;
+      return;
+    case OperandKind::sreg:
+    case OperandKind::imm:
+    case OperandKind::fimm:
+      op.scalars[slot] = number(operand);
+      if (description.role == Role::write) {
+        op.timing.scalar_write = operand.reg;
+        return;
+      }
+      if (operand.kind == OperandKind::sreg) add_scalar_read(op, operand.reg);
+      if (vector_slot(description))
+        broadcast_operand(op, description.element == isa::SlotType::type2 ? op.type2 : op.type, operand);
+      return;
+    case OperandKind::none: return;
+  }
+}
+
+void Decoder::transfer(MicroOp& op, const isa::Instruction& instruction) const {
+  const std::uint8_t to = instruction.operands[0].space;
+  const std::uint8_t from = instruction.operands[1].space;
+  for (const isa::CopyPath& path : target_.paths) {
+    if (path.from != from || path.to != to) continue;
+    op.engine = path.engine;
+    const config::DmaEngineConfig& engine = core_.dma.at(target_.engines[path.engine]);
+    for (std::size_t i = 0; i < engine.paths.size(); ++i)
+      if (engine.paths[i].from == target_.spaces[from].name && engine.paths[i].to == target_.spaces[to].name)
+        op.path = static_cast<std::uint16_t>(i);
+    return;
+  }
+  throw Error(Category::internal, "no-path", "a copy passed the check without a path");
+}
+
+void Decoder::choose_shape(MicroOp& op) const {
+  if (target_.form != isa::OperandForm::registers || op.mod_set != 0) {
+    const bool only_increment = op.mod_set == 1U << static_cast<unsigned>(Mod::inc);
+    if (op.op != Op::Vld || !only_increment) return;
+  }
+  if (op.op == Op::Vld && op.addresses[1].space != isa::kGmSpace) op.shape = Shape::load_full;
+  const bool lane_wise = op.format == Format::Unary || op.format == Format::Binary || op.format == Format::Ternary ||
+                         op.format == Format::WideTernary || op.format == Format::DotTernary ||
+                         op.format == Format::Select || op.format == Format::Convert;
+  if (lane_wise && op.broadcast == 0 && op.op != Op::Vperm) op.shape = Shape::lanes_full;
+}
+
+MicroOp Decoder::decode(const isa::Instruction& instruction) const {
+  const isa::InstructionInfo& row = isa::info(instruction.op);
+  MicroOp op;
+  op.op = instruction.op;
+  op.family = row.family;
+  op.format = row.format;
+  op.type = instruction.type;
+  op.type2 = instruction.type2;
+  const cost::Cost cost = cost::cost(row.cost, core_);
+  op.timing.port = row.port;
+  op.timing.vector = row.family == isa::Family::Vector || row.family == isa::Family::VectorMemory;
+  op.timing.latency = cost.latency;
+  op.timing.interval = cost.interval;
+  for (std::size_t i = 0; i < instruction.mod_count; ++i) {
+    const isa::ModValue& mod = instruction.mods[i];
+    op.mod_set |= 1U << static_cast<unsigned>(mod.mod);
+    op.mods[static_cast<std::size_t>(mod.mod)] = number(mod.value);
+    if (mod.value.kind == OperandKind::sreg) add_scalar_read(op, mod.value.reg);
+  }
+  for (std::size_t slot = 0; slot < instruction.operand_count; ++slot)
+    operand(op, row, slot, instruction.operands[slot]);
+  if (op.type != isa::DType::none) {
+    op.lanes = op.timing.vector ? isa::lanes(row, op.type, op.type2, target_.operation_bits) : 1;
+    op.element_bytes = isa::bits(op.type) / 8;
+  }
+  if (row.family == isa::Family::Vector && op.op != Op::Vext && op.op != Op::Vslide) {
+    values::LaneModes modes;
+    if (op.has(Mod::round)) modes.round = static_cast<isa::Round>(op.mod(Mod::round).value);
+    modes.saturate = machine_.numerics.overflow == config::Overflow::saturate;
+    op.lane = values::lane_function(op.op, op.type, op.type2, modes);
+  }
+  if (row.cost == isa::CostClass::Fma)
+    op.flops_per_lane = row.format == Format::DotTernary ? 8 : 2;
+  else if (row.family == isa::Family::Vector && row.cost != isa::CostClass::Simple &&
+           row.cost != isa::CostClass::Permute && row.cost != isa::CostClass::Convert)
+    op.flops_per_lane = 1;
+  if (op.has(Mod::inc)) {
+    for (std::size_t slot = 0; slot < instruction.operand_count; ++slot)
+      if (instruction.operands[slot].kind == OperandKind::view)
+        op.timing.scalar_write2 = instruction.operands[slot].reg;
+  }
+  if (op.op == Op::Copy) transfer(op, instruction);
+  choose_shape(op);
+  return op;
+}
+
+// Belongs into a block: neither control nor anything that another engine can see.
+bool plain(const MicroOp& op) {
+  switch (op.family) {
+    case isa::Family::Vector: return op.op != Op::Vext;
+    case isa::Family::VectorMemory: return true;
+    case isa::Family::Scalar: return op.op != Op::Lds && op.op != Op::Sts && op.op != Op::Div && op.op != Op::Rem;
+    case isa::Family::Transfer:
+    case isa::Family::Sync:
+    case isa::Family::Control:
+    case isa::Family::Debug: return false;
+  }
+  return false;
+}
+
+// True when the banks of `buffer` serve this access in one cycle, whatever its address.
+bool never_conflicts(const MicroOp& op, const config::BufferConfig& buffer) {
+  if (op.op == Op::Vgather || op.has(Mod::stride)) return false;
+  const std::uint32_t bytes = op.lanes * op.element_bytes;
+  return memory::LocalBuffer::offset_irrelevant(buffer, bytes) &&
+         memory::LocalBuffer::bank_cycles(buffer, 0, op.element_bytes, op.lanes, op.element_bytes) <= 1;
+}
+
+void summarise(Block& block, std::span<const MicroOp> ops, const config::BufferConfig& buffer) {
+  for (std::uint32_t i = 0; i < block.count; ++i)
+    if (ops[i].family == isa::Family::Scalar || ops[i].has(Mod::inc)) block.scalar_ops.push_back(block.first + i);
+  std::set<std::uint16_t> written;
+  std::set<std::uint16_t> live_in;
+  for (const MicroOp& op : ops) {
+    for (std::size_t i = 0; i < op.timing.read_count; ++i)
+      for (std::uint16_t r = 0; r < op.timing.reads[i].count; ++r)
+        if (const auto reg = static_cast<std::uint16_t>(op.timing.reads[i].first + r); !written.contains(reg))
+          live_in.insert(reg);
+    for (std::uint16_t r = 0; r < op.timing.write.count; ++r)
+      written.insert(static_cast<std::uint16_t>(op.timing.write.first + r));
+    if (op.timing.vector) ++block.vector_count;
+    if (op.family == isa::Family::VectorMemory && !never_conflicts(op, buffer)) block.reads_addresses = true;
+    if (op.flops_per_lane != 0 && (op.has(Mod::n) || op.has(Mod::mask))) block.fixed_flops = false;
+    block.flops += std::uint64_t{op.flops_per_lane} * op.lanes;
+  }
+  block.written.assign(written.begin(), written.end());
+  block.live_in.assign(live_in.begin(), live_in.end());
+}
+
+void find_blocks(DecodedProgram& program, const config::BufferConfig& buffer) {
+  const std::size_t size = program.ops.size();
+  std::vector<bool> leader(size + 1, false);
+  for (std::size_t pc = 0; pc < size; ++pc) {
+    const MicroOp& op = program.ops[pc];
+    if (op.family != isa::Family::Control) continue;
+    leader[pc + 1] = true;
+    if (op.op != Op::End && op.op != Op::Nop) leader[op.target] = true;
+  }
+  program.block_at.assign(size, -1);
+  for (std::size_t pc = 0; pc < size;) {
+    if (!plain(program.ops[pc])) {
+      ++pc;
+      continue;
+    }
+    Block block;
+    block.first = static_cast<std::uint32_t>(pc);
+    while (pc < size && plain(program.ops[pc]) && (pc == block.first || !leader[pc])) ++pc;
+    block.count = static_cast<std::uint32_t>(pc - block.first);
+    summarise(block, std::span(program.ops).subspan(block.first, block.count), buffer);
+    program.block_at[block.first] = static_cast<std::int32_t>(program.blocks.size());
+    program.blocks.push_back(std::move(block));
+  }
+}
+
+}  // namespace
+
+Where DecodedProgram::where(std::uint32_t pc) const {
+  const std::uint32_t line = pc < program->lines.size() ? program->lines[pc] : 0;
+  return {kernel->source_name, static_cast<int>(line), 0};
+}
+
+DecodedProgram decode(const isa::Kernel& kernel, const isa::Program& program, const config::Machine& machine,
+                      const config::CoreTypeConfig& core, const isa::Target& target,
+                      std::span<const std::uint64_t> tensor_base) {
+  DecodedProgram result;
+  result.program = &program;
+  result.kernel = &kernel;
+  const Decoder decoder(machine, core, target, tensor_base);
+  result.ops.reserve(program.instructions.size());
+  for (const isa::Instruction& instruction : program.instructions) {
+    result.ops.push_back(decoder.decode(instruction));
+    const Op op = instruction.op;
+    if (!result.values_steer_time && (op == Op::Lds || op == Op::Vext || op == Op::Vgather)) {
+      result.values_steer_time = true;
+      result.value_steered_by = isa::info(op).mnemonic;
+    }
+  }
+  find_blocks(result, core.buffers.at(core.vector.buffer));
+  return result;
+}
+
+}  // namespace npulab::core

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of one core: counters that one engine sets and another takes back, with the times of both.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "isa/error.hpp"
+#include "isa/target.hpp"
+#include "sim/core/diagnostics.hpp"
+
+namespace npulab::core {
+
+struct FlagId {
+  std::uint8_t source = 0;       // engine numbers of isa::Target::engines
+  std::uint8_t destination = 0;
+  std::uint32_t id = 0;
+};
+
+// Sets and waits are matched in order: wait k takes set k. Both may be told early (engines run ahead of each
+// other); the rules are judged on cycles, never on the order in which they were told.
+class Flags {
+ public:
+  Flags(const isa::Target& target, unsigned most, std::uint32_t core, Diagnostics& diagnostics)
+      : target_(target), most_(most), core_(core), diagnostics_(diagnostics) {
+    flags_.resize(target.engines.size() * target.engines.size() * target.flag_ids);
+  }
+
+  // The source engine sets the flag in `cycle`. Finding "flag-overflow": set again before it was taken back.
+  void set(FlagId flag, std::uint64_t cycle, const Where& where);
+  // The cycle in which the next wait may go on, or nothing while that set has not been told.
+  std::optional<std::uint64_t> peek(FlagId flag) const;
+  // The destination engine takes the flag back in `cycle`.
+  void take(FlagId flag, std::uint64_t cycle, const Where& where);
+  // At the end: finding "flag-unbalanced" for every flag that was set and never waited for.
+  void finish();
+  // "mte2>vector, id 0"
+  std::string name(FlagId flag) const;
+  // Where the flag was set last, if ever.
+  std::optional<Where> last_set(FlagId flag) const;
+
+ private:
+  struct Flag {
+    std::deque<std::uint64_t> sets;    // not taken yet
+    std::deque<std::uint64_t> waits;   // the last `most_` ones, oldest first
+    std::uint64_t set_count = 0;
+    std::uint64_t wait_count = 0;
+    Where set_at;
+  };
+  std::size_t index(FlagId flag) const {
+    return (std::size_t{flag.source} * target_.engines.size() + flag.destination) * target_.flag_ids + flag.id;
+  }
+  void overflow(FlagId flag, const Where& where, std::uint64_t cycle);
+
+  const isa::Target& target_;
+  const unsigned most_;
+  const std::uint32_t core_;
+  Diagnostics& diagnostics_;
+  std::vector<Flag> flags_;
+};
+
+}  // namespace npulab::core

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/core/meaning.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace npulab::core {
+
+namespace {
+
+using isa::Format;
+using isa::Mod;
+using isa::Op;
+
+constexpr std::uint32_t kMaskLanes = 64;
+
+struct Frame {  // what a meaning sees
+  const DecodedProgram& program;
+  std::uint32_t pc;
+  const MicroOp& op;
+  CoreState& state;
+};
+
+std::byte* vector_at(CoreState& state, std::uint32_t offset) { return state.vectors.data() + offset; }
+
+// Scratch for operands that are not whole vectors in registers.
+struct Scratch {
+  std::vector<std::byte> bytes;
+  std::byte* get(std::size_t size) {
+    if (bytes.size() < size) bytes.resize(size);
+    return bytes.data();
+  }
+};
+
+unsigned element_size(isa::DType type) { return std::max(1U, isa::bits(type) / 8); }
+
+// The element that goes to every lane.
+void broadcast_element(const MicroOp& op, CoreState& state, std::uint32_t lane_offset,
+                       std::size_t slot, std::byte* element, unsigned size) {
+  if (op.broadcast == 1) {
+    std::memcpy(element, vector_at(state, lane_offset), size);
+  } else if (op.broadcast == 2) {
+    const auto bits = static_cast<std::uint64_t>(state.scalar(op.scalars[slot]));
+    for (unsigned i = 0; i < size; ++i) element[i] = static_cast<std::byte>(bits >> (8 * i) & 0xff);
+  } else {
+    std::memcpy(element, op.constant.data(), size);
+  }
+}
+
+void replicate(const std::byte* element, unsigned size, std::uint32_t lanes, std::byte* to) {
+  for (std::uint32_t i = 0; i < lanes; ++i) std::memcpy(to + std::size_t{i} * size, element, size);
+}
+
+std::size_t broadcast_slot(Format format) {
+  if (format == Format::Duplicate) return 1;
+  return format == Format::Select ? 3 : 2;
+}
+
+// Sources of a lane-wise operation, with the broadcast one spelled out.
+struct Sources {
+  const std::byte* a;
+  const std::byte* b;
+  const std::byte* c;
+};
+
+Sources with_broadcast(const MicroOp& op, CoreState& state, Sources sources, std::uint32_t lanes, Scratch& scratch) {
+  if (op.broadcast == 0) return sources;
+  const std::size_t slot = broadcast_slot(op.format);
+  const isa::DType type = op.format == Format::WideTernary ? op.type2 : op.type;
+  const unsigned size = element_size(type);
+  std::array<std::byte, 8> element{};
+  const std::uint32_t lane_offset = slot == 1 ? op.a : slot == 2 ? op.b : op.c;
+  broadcast_element(op, state, lane_offset, slot, element.data(), size);
+  std::byte* spread = scratch.get(std::size_t{lanes} * size);
+  replicate(element.data(), size, lanes, spread);
+  if (slot == 1) sources.a = spread;
+  if (slot == 2) sources.b = spread;
+  if (slot == 3) sources.c = spread;
+  return sources;
+}
+
+// Applies an operation to the active lanes only. Lanes beyond n or with a zero mask bit keep dst (a reduction
+// leaves them out and clears the lanes above 0).
+void masked_lanes(const MicroOp& op, CoreState& state, std::byte* dst, Sources sources, std::uint32_t lanes) {
+  const std::uint32_t active = active_lanes(op, state, lanes);
+  const unsigned size = element_size(op.type);
+  Scratch spread;
+  sources = with_broadcast(op, state, sources, std::max(active, 1U), spread);
+  if (op.flops_per_lane != 0 && (op.has(Mod::n) || op.has(Mod::mask)))
+    state.flops += std::uint64_t{op.flops_per_lane} * active;
+  if (op.format == Format::Reduction) {
+    std::array<std::byte, 8> result{};
+    if (active > 0) op.lane(result.data(), sources.a, nullptr, nullptr, active);
+    std::memset(dst, 0, std::size_t{lanes} * size);
+    std::memcpy(dst, result.data(), size);
+    return;
+  }
+  if (!op.has(Mod::mask)) {
+    if (op.type == isa::DType::i4 && active % 2 != 0) {  // the odd nibble's neighbour stays
+      const std::byte old = dst[active / 2];
+      op.lane(dst, sources.a, sources.b, sources.c, active);
+      dst[active / 2] = (dst[active / 2] & std::byte{0x0f}) | (old & std::byte{0xf0});
+      return;
+    }
+    if (active > 0) op.lane(dst, sources.a, sources.b, sources.c, active);
+    return;
+  }
+  const auto mask = static_cast<std::uint64_t>(state.scalar(op.mod(Mod::mask)));
+  std::vector<std::byte> result(dst, dst + (std::size_t{lanes} * isa::bits(op.type) + 7) / 8);
+  if (active > 0) op.lane(result.data(), sources.a, sources.b, sources.c, active);
+  for (std::uint32_t i = 0; i < std::min(active, kMaskLanes); ++i)
+    if ((mask >> i & 1U) != 0) std::memcpy(dst + std::size_t{i} * size, result.data() + std::size_t{i} * size, size);
+}
+
+void vector_lanes(Frame f) {
+  const MicroOp& op = f.op;
+  std::byte* dst = vector_at(f.state, op.dst);
+  Sources sources{vector_at(f.state, op.a), vector_at(f.state, op.b), vector_at(f.state, op.c)};
+  if (op.op == Op::Vdup) {
+    std::array<std::byte, 8> element{};
+    const unsigned size = element_size(op.type);
+    broadcast_element(op, f.state, op.a, 1, element.data(), size);
+    replicate(element.data(), size, active_lanes(op, f.state, op.lanes), dst);
+    return;
+  }
+  if (op.op == Op::Vperm) {  // dst must not alias its sources
+    std::vector<std::byte> copy(sources.a, sources.a + std::size_t{op.lanes} * element_size(op.type));
+    std::vector<std::byte> index(sources.b, sources.b + std::size_t{op.lanes} * element_size(op.type));
+    masked_lanes(op, f.state, dst, {copy.data(), index.data(), nullptr}, op.lanes);
+    return;
+  }
+  masked_lanes(op, f.state, dst, sources, op.lanes);
+}
+
+// One meaning per row. Vector rows share vector_lanes; every other row needs its own specialisation, or the program
+// does not link.
+template <Op>
+void meaning(Frame f);
+
+template <>
+void meaning<Op::Vslide>(Frame f) {
+  const unsigned size = element_size(f.op.type);
+  const std::int64_t amount = f.state.scalar(f.op.scalars[2]);
+  const std::byte* a = vector_at(f.state, f.op.a);
+  std::vector<std::byte> result(std::size_t{f.op.lanes} * size, std::byte{0});
+  for (std::int64_t i = 0; i < f.op.lanes; ++i) {
+    if (amount > f.op.lanes || amount < -std::int64_t{f.op.lanes}) break;
+    const std::int64_t from = i + amount;
+    if (from >= 0 && from < f.op.lanes) std::memcpy(&result[static_cast<std::size_t>(i) * size], a + from * size, size);
+  }
+  std::memcpy(vector_at(f.state, f.op.dst), result.data(), result.size());
+}
+
+template <>
+void meaning<Op::Vext>(Frame f) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, vector_at(f.state, f.op.a), element_size(f.op.type));
+  f.state.scalars[f.op.timing.scalar_write] = static_cast<std::int64_t>(bits);
+}
+
+void post_increment(Frame f, std::size_t slot) {
+  if (!f.op.has(Mod::inc)) return;
+  std::int64_t& base = f.state.scalars[f.op.addresses[slot].base.reg];
+  base = static_cast<std::int64_t>(static_cast<std::uint64_t>(base) +
+                                   static_cast<std::uint64_t>(f.state.scalar(f.op.mod(Mod::inc))));
+}
+
+// Lowest offset and bytes of a strided access of `count` elements.
+struct Extent {
+  std::int64_t first;
+  std::uint64_t bytes;
+};
+
+Extent extent(std::int64_t offset, std::int64_t stride, std::uint32_t count, unsigned size) {
+  const std::int64_t reach = stride * (std::int64_t{count} - 1);
+  return {offset + std::min<std::int64_t>(reach, 0), static_cast<std::uint64_t>(std::abs(reach)) + size};
+}
+
+template <>
+void meaning<Op::Vld>(Frame f) {
+  const MicroOp& op = f.op;
+  const Address& address = op.addresses[1];
+  const std::uint32_t active = active_lanes(op, f.state, op.lanes);
+  const unsigned size = element_size(op.type);
+  const std::int64_t stride = op.has(Mod::stride) ? f.state.scalar(op.mod(Mod::stride)) : size;
+  const std::int64_t offset = f.state.offset(address);
+  std::byte* dst = vector_at(f.state, op.dst);
+  if (active > 0) {
+    const Extent e = extent(offset, stride, active, size);
+    const std::byte* base = local_address(f.program, f.pc, f.state, address.space, e.first, e.bytes, false);
+    if (stride == size) {
+      check_written(f.program, f.pc, f.state, address.space, e.first, e.bytes);
+      std::memcpy(dst, base, e.bytes);
+    } else {
+      const std::byte* first = base + (offset - e.first);
+      std::vector<std::byte> gathered(std::size_t{active} * size);
+      for (std::uint32_t i = 0; i < active; ++i) {
+        check_written(f.program, f.pc, f.state, address.space, offset + stride * i, size);
+        std::memcpy(&gathered[std::size_t{i} * size], first + stride * std::int64_t{i}, size);
+      }
+      std::memcpy(dst, gathered.data(), gathered.size());
+    }
+  }
+  std::memset(dst + std::size_t{active} * size, 0, std::size_t{op.lanes - active} * size);
+  post_increment(f, 1);
+}
+
+template <>
+void meaning<Op::Vst>(Frame f) {
+  const MicroOp& op = f.op;
+  const Address& address = op.addresses[0];
+  const std::uint32_t active = active_lanes(op, f.state, op.lanes);
+  const unsigned size = element_size(op.type);
+  const std::int64_t stride = op.has(Mod::stride) ? f.state.scalar(op.mod(Mod::stride)) : size;
+  const std::int64_t offset = f.state.offset(address);
+  if (active > 0) {
+    const Extent e = extent(offset, stride, active, size);
+    std::byte* base = local_address(f.program, f.pc, f.state, address.space, e.first, e.bytes, true);
+    std::byte* first = base + (offset - e.first);
+    const std::byte* src = vector_at(f.state, op.a);
+    memory::LocalBuffer& buffer = f.state.buffer(address.space);
+    if (stride == size) {
+      std::memcpy(first, src, e.bytes);
+      buffer.mark_written(static_cast<std::uint64_t>(e.first), e.bytes);
+    } else {
+      for (std::uint32_t i = 0; i < active; ++i) {
+        std::memcpy(first + stride * std::int64_t{i}, src + std::size_t{i} * size, size);
+        buffer.mark_written(static_cast<std::uint64_t>(offset + stride * i), size);
+      }
+    }
+  }
+  post_increment(f, 0);
+}
+
+template <>
+void meaning<Op::Vgather>(Frame f) {
+  const MicroOp& op = f.op;
+  const Address& address = op.addresses[1];
+  const std::uint32_t active = active_lanes(op, f.state, op.lanes);
+  const unsigned size = element_size(op.type);
+  std::vector<std::byte> result(std::size_t{op.lanes} * size, std::byte{0});
+  for (std::uint32_t i = 0; i < active; ++i) {
+    std::int32_t index = 0;
+    std::memcpy(&index, vector_at(f.state, op.b) + std::size_t{i} * sizeof index, sizeof index);
+    const std::int64_t offset = f.state.offset(address) + index;
+    const std::byte* from = local_address(f.program, f.pc, f.state, address.space, offset, size, false);
+    check_written(f.program, f.pc, f.state, address.space, offset, size);
+    std::memcpy(&result[std::size_t{i} * size], from, size);
+  }
+  std::memcpy(vector_at(f.state, op.dst), result.data(), result.size());
+  post_increment(f, 1);
+}
+
+void set_scalar(Frame f, std::int64_t value) { f.state.scalars[f.op.timing.scalar_write] = value; }
+std::int64_t arg(Frame f, std::size_t slot) { return f.state.scalar(f.op.scalars[slot]); }
+std::uint64_t uarg(Frame f, std::size_t slot) { return static_cast<std::uint64_t>(arg(f, slot)); }
+
+template <> void meaning<Op::Mov>(Frame f) { set_scalar(f, arg(f, 1)); }
+template <> void meaning<Op::Add>(Frame f) { set_scalar(f, static_cast<std::int64_t>(uarg(f, 1) + uarg(f, 2))); }
+template <> void meaning<Op::Sub>(Frame f) { set_scalar(f, static_cast<std::int64_t>(uarg(f, 1) - uarg(f, 2))); }
+template <> void meaning<Op::Mul>(Frame f) { set_scalar(f, static_cast<std::int64_t>(uarg(f, 1) * uarg(f, 2))); }
+template <> void meaning<Op::Min>(Frame f) { set_scalar(f, std::min(arg(f, 1), arg(f, 2))); }
+template <> void meaning<Op::Max>(Frame f) { set_scalar(f, std::max(arg(f, 1), arg(f, 2))); }
+template <> void meaning<Op::And>(Frame f) { set_scalar(f, arg(f, 1) & arg(f, 2)); }
+template <> void meaning<Op::Or>(Frame f) { set_scalar(f, arg(f, 1) | arg(f, 2)); }
+template <> void meaning<Op::Xor>(Frame f) { set_scalar(f, arg(f, 1) ^ arg(f, 2)); }
+template <> void meaning<Op::Shl>(Frame f) {
+  set_scalar(f, uarg(f, 2) < 64 ? static_cast<std::int64_t>(uarg(f, 1) << uarg(f, 2)) : 0);
+}
+template <> void meaning<Op::Shr>(Frame f) {
+  set_scalar(f, uarg(f, 2) < 64 ? static_cast<std::int64_t>(uarg(f, 1) >> uarg(f, 2)) : 0);
+}
+template <> void meaning<Op::CoreId>(Frame f) { set_scalar(f, f.state.id); }
+template <> void meaning<Op::CoreCount>(Frame f) { set_scalar(f, f.state.count); }
+
+void check_divisor(Frame f) {
+  if (arg(f, 2) == 0)
+    throw Error(Category::verdict, "division-by-zero",
+                fmt::format("{} by zero (dividend {})", isa::info(f.op.op).mnemonic, arg(f, 1)), f.program.where(f.pc));
+}
+
+template <> void meaning<Op::Div>(Frame f) {
+  check_divisor(f);
+  // The one quotient that overflows wraps like the other operations do.
+  set_scalar(f, arg(f, 2) == -1 ? static_cast<std::int64_t>(0U - uarg(f, 1)) : arg(f, 1) / arg(f, 2));
+}
+template <> void meaning<Op::Rem>(Frame f) {
+  check_divisor(f);
+  set_scalar(f, arg(f, 2) == -1 ? 0 : arg(f, 1) % arg(f, 2));
+}
+
+template <>
+void meaning<Op::Lds>(Frame f) {
+  const Address& address = f.op.addresses[1];
+  const unsigned size = element_size(f.op.type);
+  const std::int64_t offset = f.state.offset(address);
+  const std::byte* from = local_address(f.program, f.pc, f.state, address.space, offset, size, false);
+  check_written(f.program, f.pc, f.state, address.space, offset, size);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, from, size);
+  const isa::DTypeInfo& type = isa::info(f.op.type);
+  if (!type.floating && type.is_signed && size < 8) {
+    const unsigned shift = 64 - 8 * size;
+    set_scalar(f, static_cast<std::int64_t>(bits << shift) >> shift);
+  } else {
+    set_scalar(f, static_cast<std::int64_t>(bits));
+  }
+  post_increment(f, 1);
+}
+
+template <>
+void meaning<Op::Sts>(Frame f) {
+  const Address& address = f.op.addresses[0];
+  const unsigned size = element_size(f.op.type);
+  const std::int64_t offset = f.state.offset(address);
+  std::byte* to = local_address(f.program, f.pc, f.state, address.space, offset, size, true);
+  const std::uint64_t bits = uarg(f, 1);
+  for (unsigned i = 0; i < size; ++i) to[i] = static_cast<std::byte>(bits >> (8 * i) & 0xff);
+  f.state.buffer(address.space).mark_written(static_cast<std::uint64_t>(offset), size);
+  post_increment(f, 0);
+}
+
+using Meaning = void (*)(Frame);
+
+// Rows whose values change nothing here: transfers, synchronisation, control and debug belong to the engines.
+constexpr bool has_meaning_here(isa::Family family) {
+  return family == isa::Family::Vector || family == isa::Family::VectorMemory || family == isa::Family::Scalar;
+}
+
+template <Op O, isa::Family F, Format Fmt>
+constexpr Meaning meaning_of() {
+  if constexpr (!has_meaning_here(F)) return nullptr;
+  else if constexpr (F == isa::Family::Vector && Fmt != Format::Slide && Fmt != Format::Extract) return &vector_lanes;
+  else return &meaning<O>;
+}
+
+constexpr std::array<Meaning, isa::kOpCount> kMeanings{{
+#define NPU_INSTRUCTION(NAME, MNEMONIC, CODE, FAMILY, PORT, COST, FORMAT, TYPES, TYPES2, TEXT) \
+  meaning_of<Op::NAME, isa::Family::FAMILY, Format::FORMAT>(),
+#include "isa/instructions.def"
+}};
+
+}  // namespace
+
+std::uint32_t active_lanes(const MicroOp& op, const CoreState& state, std::uint32_t lanes) {
+  if (!op.has(Mod::n)) return lanes;
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(state.scalar(op.mod(Mod::n)), 0, lanes));
+}
+
+std::byte* local_address(const DecodedProgram& program, std::uint32_t pc, CoreState& state, std::uint8_t space,
+                         std::int64_t offset, std::uint64_t bytes, bool write) {
+  memory::LocalBuffer& buffer = state.buffer(space);
+  const std::uint64_t size = buffer.size();
+  const auto refuse = [&](const char* code, const std::string& rule) {
+    throw Error(Category::verdict, code,
+                fmt::format("{} {} {}[{}…{}] (0x{:x}) on core {}: {}", isa::info(program.ops[pc].op).mnemonic,
+                            write ? "writes" : "reads", buffer.name(), offset,
+                            static_cast<std::uint64_t>(offset) + bytes - 1, static_cast<std::uint64_t>(offset),
+                            state.id, rule),
+                program.where(pc));
+  };
+  if (offset < 0 || bytes > size || static_cast<std::uint64_t>(offset) > size - bytes)
+    refuse("out-of-bounds", fmt::format("{} has bytes 0…{}", buffer.name(), size - 1));
+  const std::uint64_t alignment = state.target.spaces[space].alignment;
+  if (alignment > 1 && static_cast<std::uint64_t>(offset) % alignment != 0)
+    refuse("misaligned", fmt::format("addresses in {} are multiples of {}", buffer.name(), alignment));
+  return buffer.data() + offset;
+}
+
+void check_written(const DecodedProgram& program, std::uint32_t pc, CoreState& state, std::uint8_t space,
+                   std::int64_t offset, std::uint64_t bytes) {
+  if (state.sanitize == Sanitize::off) return;
+  const memory::LocalBuffer& buffer = state.buffer(space);
+  if (buffer.written(static_cast<std::uint64_t>(offset), bytes)) return;
+  state.diagnostics.add(Severity::error, "uninitialised-read",
+                        fmt::format("{} reads {}[{}…{}] on core {}: not all of it was ever written",
+                                    isa::info(program.ops[pc].op).mnemonic, buffer.name(), offset,
+                                    static_cast<std::uint64_t>(offset) + bytes - 1, state.id),
+                        program.where(pc), state.id);
+}
+
+void execute(const DecodedProgram& program, std::uint32_t pc, CoreState& state) {
+  const MicroOp& op = program.ops[pc];
+  kMeanings[static_cast<std::size_t>(op.op)](Frame{program, pc, op, state});
+}
+
+void execute(const DecodedProgram& program, const Block& block, CoreState& state, bool with_values) {
+  if (!with_values) {
+    for (const std::uint32_t pc : block.scalar_ops) {
+      if (program.ops[pc].family == isa::Family::Scalar) {
+        execute(program, pc, state);
+      } else {
+        post_increment(Frame{program, pc, program.ops[pc], state}, program.ops[pc].op == Op::Vst ? 0 : 1);
+      }
+    }
+    return;
+  }
+  state.note_registers(program, block);
+  std::byte* const vectors = state.vectors.data();
+  for (std::uint32_t pc = block.first; pc < block.first + block.count; ++pc) {
+    const MicroOp& op = program.ops[pc];
+    switch (op.shape) {
+      case Shape::lanes_full: op.lane(vectors + op.dst, vectors + op.a, vectors + op.b, vectors + op.c, op.lanes); break;
+      case Shape::load_full: {
+        const Address& address = op.addresses[1];
+        const std::int64_t offset = state.offset(address);
+        const std::uint64_t bytes = std::uint64_t{op.lanes} * op.element_bytes;
+        const std::byte* from = local_address(program, pc, state, address.space, offset, bytes, false);
+        check_written(program, pc, state, address.space, offset, bytes);
+        std::memcpy(vectors + op.dst, from, bytes);
+        if (op.mod_set != 0) post_increment(Frame{program, pc, op, state}, 1);
+        break;
+      }
+      case Shape::general: execute(program, pc, state); break;
+    }
+  }
+}
+
+}  // namespace npulab::core
