@@ -12,7 +12,7 @@ int main() try {
   npulab::config::LoadOptions options;
   options.search = {NPULAB_MACHINES};
   const npulab::config::Machine machine = npulab::config::load_machine("tiny", options);
-  const npulab::isa::Target target = npulab::config::make_target(machine, machine.core_types.front());
+  const npulab::isa::Target target = npulab::config::make_target(machine);
   const npulab::isa::Source source{"consumer.npu",
                                    ".kernel consumer\n"
                                    "  mov s0, 64\n"
