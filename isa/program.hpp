@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isa/dtype.hpp"
@@ -14,7 +16,7 @@ namespace npulab::isa {
 
 struct Parameter {
   std::string name;
-  std::int64_t value = 0;     // after -D overrides
+  std::int64_t value = 0;  // after -D overrides
   std::int64_t default_value = 0;
   std::int64_t min = 0;
   std::int64_t max = 0;
@@ -22,17 +24,20 @@ struct Parameter {
 };
 
 enum class Direction : std::uint8_t { in, out, inout };
+std::string_view name(Direction direction);
+std::optional<Direction> direction_named(std::string_view text);
 
 struct Tensor {
   std::string name;
   DType type = DType::f32;
   std::vector<std::int64_t> shape;  // row-major, evaluated with the parameters
   Direction direction = Direction::in;
-  std::int64_t pitch = 0;           // elements between rows of the last dimension; >= the last dimension
+  std::int64_t pitch = 0;  // elements between rows of the last dimension; >= the last dimension
   std::string doc;
 
-  std::uint64_t elements() const;   // product of the shape
-  std::uint64_t bytes() const;      // as laid out in gm, with the pitch
+  // Both throw Error(input, value-range) when the result does not fit 63 bits.
+  std::uint64_t elements() const;  // product of the shape
+  std::uint64_t bytes() const;     // as laid out in gm: every row takes the pitch, the last one too
 };
 
 // The operation that the kernel must equal: `.reference gemv A=A, x=x, y=y, accumulate=f16`.
@@ -42,28 +47,30 @@ struct Reference {
 };
 
 struct KernelHeader {
-  std::string name;                 // "gemv/register_blocked"
+  std::string name;  // "gemv/register_blocked"
   std::string doc;
   std::vector<Parameter> params;
-  std::vector<Tensor> tensors;      // in gm in this order
-  Reference reference;              // operation empty when the kernel names none
+  std::vector<Tensor> tensors;  // in gm in this order
+  Reference reference;          // operation empty when the kernel names none
 };
 
 struct Program {
-  std::string core_type;            // empty: the machine's first core type
+  std::string core_type;  // empty: the machine's first core type
   std::vector<Instruction> instructions;
-  std::vector<std::uint32_t> lines;           // source line of each instruction, 0 when unknown
+  std::vector<std::uint32_t> lines;  // source line of each instruction, 0 when unknown
   std::map<std::string, std::uint32_t> labels;
-  std::vector<std::string> strings;           // names of regions: Operand imm indexes this
+  std::vector<std::string> strings;  // names of regions: Operand imm indexes this
 };
 
 struct Kernel {
   KernelHeader header;
   std::vector<Program> programs;
-  std::string source_name;                    // file, for messages
-  std::vector<std::string> source_lines;      // empty when loaded from a binary
+  std::string source_name;                // file, for messages
+  std::vector<std::string> source_lines;  // empty when loaded from a binary
 
-  std::uint64_t hash() const;                 // FNV-1a over the binary form of the programs
+  // FNV-1a over the binary form of the programs: core types, instructions and strings, without lines and
+  // labels.
+  std::uint64_t hash() const;
 };
 
 }  // namespace npulab::isa

@@ -95,6 +95,9 @@ constexpr std::array kRegion{Slot{"name", Role::none, kImm, kNoElement}};
 // Views of vector operands (ub form) take these on top of n; units are 32-byte blocks.
 constexpr std::array kVectorMods{Mod::n,       Mod::mask,     Mod::repeat,  Mod::dst_block, Mod::dst_repeat,
                                  Mod::a_block, Mod::a_repeat, Mod::b_block, Mod::b_repeat};
+constexpr std::array kUnaryMods{Mod::n,          Mod::mask,    Mod::repeat,  Mod::dst_block,
+                                Mod::dst_repeat, Mod::a_block, Mod::a_repeat};
+constexpr std::array kDuplicateMods{Mod::n, Mod::mask, Mod::repeat, Mod::dst_block, Mod::dst_repeat};
 constexpr std::array kConvertMods{Mod::n,          Mod::mask,    Mod::round,   Mod::repeat,  Mod::dst_block,
                                   Mod::dst_repeat, Mod::a_block, Mod::a_repeat};
 constexpr std::array kMemoryMods{Mod::n, Mod::stride, Mod::inc};
@@ -105,15 +108,15 @@ constexpr std::array kScalarMemoryMods{Mod::inc};
 
 constexpr std::array<FormatInfo, static_cast<std::size_t>(Format::kCount)> kFormats{{
     {Format::None, "None", {}, {}},
-    {Format::Unary, "Unary", kUnary, kVectorMods},
+    {Format::Unary, "Unary", kUnary, kUnaryMods},
     {Format::Binary, "Binary", kBinary, kVectorMods},
     {Format::Ternary, "Ternary", kTernary, kVectorMods},
     {Format::WideTernary, "WideTernary", kWideTernary, kVectorMods},
     {Format::DotTernary, "DotTernary", kDotTernary, kVectorMods},
     {Format::Select, "Select", kSelect, kVectorMods},
     {Format::Convert, "Convert", kConvert, kConvertMods},
-    {Format::Reduction, "Reduction", kReduction, kVectorMods},
-    {Format::Duplicate, "Duplicate", kDuplicate, kVectorMods},
+    {Format::Reduction, "Reduction", kReduction, kUnaryMods},
+    {Format::Duplicate, "Duplicate", kDuplicate, kDuplicateMods},
     {Format::Slide, "Slide", kSlide, {}},
     {Format::Extract, "Extract", kExtract, {}},
     {Format::VectorLoad, "VectorLoad", kVectorLoad, kMemoryMods},

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "isa/assembler.hpp"
+
+#include <fmt/format.h>
+
+#include "isa/body_builder.hpp"
+#include "isa/expander.hpp"
+#include "isa/header_builder.hpp"
+
+namespace npulab::isa {
+
+namespace {
+
+// Gives header directives to the header until the body begins, and the rest to the body.
+class Assembly final : public StatementHandler {
+ public:
+  Assembly(HeaderBuilder& header, BodyBuilder* body, Problems& problems)
+      : header_(header), body_(body), problems_(problems) {}
+
+  void label(const Token& name, const Cursor& cursor) override {
+    begin_body(cursor);
+    body_->label(name, cursor);
+  }
+
+  void directive(Directive directive, Cursor& cursor) override {
+    const DirectiveInfo& row = info(directive);
+    if (row.stage == Stage::body) {
+      begin_body(cursor);
+      body_->directive(directive, cursor);
+      return;
+    }
+    if (row.stage == Stage::header && in_body_)
+      cursor.fail(
+          "late-header",
+          fmt::format("{} stands in the header, before the first buffer, label and instruction", row.name));
+    header_.directive(directive, cursor);
+  }
+
+  void instruction(Cursor& cursor, int main_line) override {
+    begin_body(cursor);
+    body_->instruction(cursor, main_line);
+  }
+
+  void context(const std::string& text) override {
+    if (body_ != nullptr) body_->context(text);
+  }
+
+  void end_header(const Where& where) {
+    if (in_body_) return;
+    in_body_ = true;
+    try {
+      header_.check_overrides(where);
+    } catch (const Error& error) {
+      problems_.add(error.where(), error.code(), error.message());
+    }
+  }
+
+ private:
+  void begin_body(const Cursor& cursor) {
+    end_header({cursor.file()});
+    if (body_ == nullptr) throw Stop{};
+  }
+
+  HeaderBuilder& header_;
+  BodyBuilder* body_;  // nullptr: the header alone is read
+  Problems& problems_;
+  bool in_body_ = false;
+};
+
+}  // namespace
+
+Kernel assemble(const Source& source, const Target& target, const ParamValues& overrides,
+                const AssembleOptions& options) {
+  Symbols symbols(&target);
+  Problems problems;
+  HeaderBuilder header(symbols, overrides, source.name);
+  BodyBuilder body(symbols, problems, header.header(), target, options);
+  Assembly assembly(header, &body, problems);
+  Kernel kernel;
+  kernel.source_name = source.name;
+  kernel.source_lines = split_lines(source.text);
+  try {
+    Expander(symbols, problems, options, assembly).run(source);
+    assembly.end_header({source.name});
+    kernel.programs = body.finish({source.name, static_cast<int>(kernel.source_lines.size())});
+  } catch (const Stop&) {
+    // The most errors are collected, or going on makes no sense.
+  }
+  problems.raise();
+  kernel.header = header.header();
+  return kernel;
+}
+
+KernelHeader read_header(const Source& source, const ParamValues& overrides, const AssembleOptions& options) {
+  Symbols symbols(nullptr);
+  Problems problems;
+  HeaderBuilder header(symbols, overrides, source.name);
+  Assembly assembly(header, nullptr, problems);
+  try {
+    Expander(symbols, problems, options, assembly).run(source);
+    assembly.end_header({source.name});
+  } catch (const Stop&) {
+    // The body begins, or the most errors are collected.
+  }
+  problems.raise();
+  return header.header();
+}
+
+}  // namespace npulab::isa

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Second half of the assembler: programs, buffers, register names, labels and instructions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "isa/assembler.hpp"
+#include "isa/check.hpp"
+#include "isa/cursor.hpp"
+#include "isa/directives.hpp"
+#include "isa/operand_parser.hpp"
+#include "isa/program_writer.hpp"
+#include "isa/symbols.hpp"
+
+namespace npulab::isa {
+
+// The name under which a label stands in the program: local ones keep the number of their expansion.
+std::string label_name(std::string_view text);
+
+class BodyBuilder {
+ public:
+  BodyBuilder(Symbols& symbols, Problems& problems, const KernelHeader& header, const Target& target,
+              const AssembleOptions& options)
+      : symbols_(symbols),
+        problems_(problems),
+        header_(header),
+        first_(target),
+        options_(options),
+        target_(&target) {}
+
+  void directive(Directive directive, Cursor& cursor);  // of Stage::body
+  void label(const Token& name, const Cursor& cursor);
+  void instruction(Cursor& cursor, int main_line);
+  void context(const std::string& text) { context_ = text; }
+
+  std::vector<Program> finish(const Where& end);  // `end`: of the text
+
+ private:
+  struct Place {  // of an instruction in the text
+    Where mnemonic;
+    std::array<int, kMaxOperands> columns{};
+  };
+  struct Allocation {
+    std::string name;
+    std::int64_t address;
+    std::int64_t bytes;
+    Where where;
+  };
+  struct Parsed {
+    Instruction instruction;
+    std::vector<ParsedOperand> operands;
+    std::vector<ParsedModifier> modifiers;
+  };
+
+  void program(Cursor& cursor);
+  void buffer(Cursor& cursor);
+  void alias(Cursor& cursor, Directive directive);
+  void finish_program(const Where& end);
+  void check_capacity();
+  void end_loop(Cursor& cursor);
+  Parsed parse(Cursor& cursor, const InstructionInfo& row, const Instruction& typed);
+  const InstructionInfo& opcode(const Token& word, Instruction& instruction, const Cursor& cursor) const;
+  void emit(Parsed& parsed, const Where& mnemonic, int main_line);
+  void count_instruction(const Cursor& cursor);
+
+  Symbols& symbols_;
+  Problems& problems_;
+  const KernelHeader& header_;
+  const Target& first_;
+  const AssembleOptions& options_;
+  const Target* target_;  // of the current program
+  ProgramWriter writer_;
+  std::vector<Place> places_;
+  std::vector<Where> loop_places_;
+  std::vector<std::vector<Allocation>> allocations_;  // by space
+  std::vector<Program> programs_;
+  std::string context_;
+  std::size_t instructions_ = 0;
+  bool explicit_program_ = false;
+};
+
+}  // namespace npulab::isa

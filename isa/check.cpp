@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "isa/check.hpp"
+
+#include <fmt/format.h>
+
+#include "isa/cursor.hpp"
+#include "isa/syntax.hpp"
+
+namespace npulab::isa {
+
+namespace {
+
+constexpr std::size_t kNoLoop = static_cast<std::size_t>(-1);
+
+std::string line_of(const Program& program, std::size_t at) {
+  const std::uint32_t line = at < program.lines.size() ? program.lines[at] : 0;
+  return line == 0 ? fmt::format("instruction {}", at) : fmt::format("line {}", line);
+}
+
+class FlowChecker {
+ public:
+  FlowChecker(const Program& program, const Target& target)
+      : program_(program), target_(target), innermost_(program.instructions.size(), kNoLoop) {}
+
+  std::vector<Finding> run() {
+    const std::size_t size = program_.instructions.size();
+    if (size == 0) {
+      say(0, {}, "missing-end", "the program has no instruction; the shortest one is 'end'");
+      return std::move(findings_);
+    }
+    loops();
+    for (std::size_t at = 0; at < size; ++at) instruction(at);
+    const Op last = program_.instructions.back().op;
+    if (last != Op::End && last != Op::Jmp)
+      say(size - 1, {}, "missing-end",
+          "the program runs off its end after this instruction; write 'end' behind it");
+    return std::move(findings_);
+  }
+
+ private:
+  void say(std::size_t at, Part part, std::string code, std::string message) {
+    findings_.push_back({at, part, std::move(code), std::move(message)});
+  }
+  std::size_t end_of(std::size_t loop) const {
+    return static_cast<std::size_t>(program_.instructions[loop].operands[1].imm);
+  }
+
+  void loops() {
+    std::vector<std::size_t> open;
+    for (std::size_t at = 0; at < program_.instructions.size(); ++at) {
+      while (!open.empty() && end_of(open.back()) <= at) open.pop_back();
+      if (!open.empty()) innermost_[at] = open.back();
+      if (program_.instructions[at].op != Op::Loop) continue;
+      const std::int64_t end = program_.instructions[at].operands[1].imm;
+      const auto first = static_cast<std::int64_t>(at) + 1;
+      const Part part{PartKind::operand, 1};
+      if (end == first) {
+        say(at, {}, "empty-loop", "the body of this loop is empty");
+      } else if (end < first || end >= static_cast<std::int64_t>(program_.instructions.size())) {
+        say(at, part, "loop-end",
+            fmt::format("the loop ends at instruction {}, which is not behind it in the program; "
+                        "an instruction must follow {}",
+                        end, kEndLoop));
+      } else if (!open.empty() && end > static_cast<std::int64_t>(end_of(open.back()))) {
+        say(at, part, "loop-end",
+            fmt::format("the loop ends behind the loop of {} around it", line_of(program_, open.back())));
+      } else {
+        open.push_back(at);
+        if (open.size() == target_.loop_depth + std::size_t{1})
+          say(at, {}, "loop-depth",
+              fmt::format("this is loop {} within each other; machine '{}' nests {}", open.size(),
+                          target_.machine, target_.loop_depth));
+      }
+    }
+  }
+
+  void instruction(std::size_t at) {
+    const Instruction& in = program_.instructions[at];
+    if (in.op == Op::End && innermost_[at] != kNoLoop)
+      say(at, {}, "end-in-loop",
+          fmt::format("'end' stands in the loop of {}", line_of(program_, innermost_[at])));
+    if (in.op == Op::Loop) return;
+    for (std::size_t i = 0; i < in.operand_count; ++i) {
+      if (in.operands[i].kind != OperandKind::target) continue;
+      const std::int64_t to = in.operands[i].imm;
+      const Part part{PartKind::operand, i};
+      if (to < 0 || to >= static_cast<std::int64_t>(program_.instructions.size()))
+        say(at, part, "jump-range",
+            fmt::format("jumps to instruction {}; the program has 0…{}", to,
+                        program_.instructions.size() - 1));
+      else
+        jump(at, static_cast<std::size_t>(to), part);
+    }
+  }
+
+  void jump(std::size_t at, std::size_t to, Part part) {
+    const std::size_t from_loop = innermost_[at];
+    const std::size_t to_loop = innermost_[to];
+    if (from_loop == to_loop) return;
+    const bool leaves = from_loop != kNoLoop && (to <= from_loop || to >= end_of(from_loop));
+    if (leaves)
+      say(at, part, "loop-jump",
+          fmt::format("jumps to {}, out of the loop of {}; to go on with its next turn, jump to a nop "
+                      "before {}",
+                      line_of(program_, to), line_of(program_, from_loop), kEndLoop));
+    else
+      say(at, part, "loop-jump",
+          fmt::format("jumps to {}, into the loop of {}", line_of(program_, to), line_of(program_, to_loop)));
+  }
+
+  const Program& program_;
+  const Target& target_;
+  std::vector<std::size_t> innermost_;  // loop around each instruction
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+std::vector<Finding> check_flow(const Program& program, const Target& target) {
+  return FlowChecker(program, target).run();
+}
+
+const Target& target_for(const std::string& core_type, const Target& target, std::span<const Target> others) {
+  if (core_type.empty() || core_type == target.core_type) return target;
+  std::vector<std::string> known{target.core_type};
+  for (const Target& other : others) {
+    if (other.core_type == core_type) return other;
+    known.push_back(other.core_type);
+  }
+  throw Error(Category::input, "unknown-core-type",
+              fmt::format("machine '{}' has no core type '{}'{}", target.machine, core_type,
+                          suggestion(core_type, known)));
+}
+
+void check(const Kernel& kernel, const Target& target, std::span<const Target> other_core_types) {
+  Problems problems;
+  try {
+    for (const Program& program : kernel.programs) {
+      const Target& own = target_for(program.core_type, target, other_core_types);
+      const auto report = [&](const std::vector<Finding>& findings, std::size_t offset) {
+        for (const Finding& finding : findings) {
+          const std::size_t at = finding.instruction + offset;
+          const int line = at < program.lines.size() ? static_cast<int>(program.lines[at]) : 0;
+          const std::string place = line == 0 ? fmt::format("instruction {}: ", at) : "";
+          const int column = line == 0 ? static_cast<int>(at) + 1 : 0;
+          problems.add({kernel.source_name, line, column}, finding.code, place + finding.message);
+        }
+      };
+      bool sound = true;
+      for (std::size_t at = 0; at < program.instructions.size(); ++at) {
+        const std::vector<Finding> shape = check_shape(program.instructions[at], program.strings.size());
+        report(shape, at);
+        sound = sound && shape.empty();
+        if (shape.empty()) report(check_machine(program.instructions[at], kernel.header, own), at);
+      }
+      if (sound) report(check_flow(program, own), 0);
+    }
+    if (kernel.programs.empty())
+      problems.add({kernel.source_name}, "missing-end", "the kernel has no program");
+  } catch (const Stop&) {
+    // The most errors are collected.
+  }
+  problems.raise();
+}
+
+void check(const Kernel& kernel, const Target& target) {
+  check(kernel, target, {});
+}
+
+}  // namespace npulab::isa

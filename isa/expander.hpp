@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// First half of the assembler: includes, macros, loops and conditions, down to plain statements.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "isa/assembler.hpp"
+#include "isa/cursor.hpp"
+#include "isa/directives.hpp"
+#include "isa/symbols.hpp"
+
+namespace npulab::isa {
+
+// Receives the plain statements in order. `main_line` is the line of the first source that stands for the
+// statement: its own, or that of the include it came from. May throw Error(input), Consequence, NeedsMachine
+// and Stop.
+class StatementHandler {
+ public:
+  virtual ~StatementHandler() = default;
+  virtual void label(const Token& name, const Cursor& cursor) = 0;
+  virtual void directive(Directive directive, Cursor& cursor) = 0;
+  virtual void instruction(Cursor& cursor, int main_line) = 0;
+  // Context that messages about the statements to come shall end with, like the macro call they come from.
+  virtual void context(const std::string& text) = 0;
+};
+
+class Expander {
+ public:
+  Expander(Symbols& symbols, Problems& problems, const AssembleOptions& options, StatementHandler& handler)
+      : symbols_(symbols), problems_(problems), options_(options), handler_(handler) {}
+
+  // Reads the whole text; errors go to `problems`. Stop passes through.
+  void run(const Source& source);
+
+ private:
+  struct Text {
+    std::string name;
+    std::vector<Line> lines;
+    std::vector<std::size_t> next;  // .if, .elif, .else, .for, .macro: line of what closes it
+    std::map<std::size_t, std::vector<std::string>>
+        locals;               // names that the body of a .for or .macro defines
+    std::uint32_t depth = 0;  // of includes
+  };
+  struct MacroArgument {
+    std::string name;
+    std::vector<Token> standard;
+    bool optional = false;
+  };
+  struct Macro {
+    const Text* text = nullptr;
+    std::size_t line = 0;
+    std::vector<MacroArgument> arguments;
+  };
+  // What identifiers stand for in a body; the scopes around it in the text follow in `outer`.
+  struct Scope {
+    const Scope* outer = nullptr;
+    std::map<std::string, std::vector<Token>, std::less<>> names;
+  };
+
+  const Text& load(const Source& source, std::uint32_t depth);
+  void link(Text& text);
+  void declare_local(Text& text, std::size_t owner, std::size_t line) const;
+
+  static std::size_t closing(const Text& text, std::size_t at);
+  void run_lines(const Text& text, std::size_t begin, std::size_t end, const Scope* scope);
+  std::size_t run_line(const Text& text, std::size_t at, const Scope* scope);  // the line to go on with
+  void statement(const Text& text, std::size_t at, const Scope* scope);
+  std::size_t run_if(const Text& text, std::size_t at, const Scope* scope);
+  std::size_t run_for(const Text& text, std::size_t at, const Scope* scope);
+  void define_macro(const Text& text, std::size_t at, const Scope* scope);
+  void include(const Text& text, std::size_t at);
+  void call(const Macro& macro, Cursor& cursor);
+  Scope bind(const Macro& macro, Cursor& cursor);
+
+  static const std::vector<Token>* lookup(const Scope* scope, std::string_view name);
+  static std::string substituted(const std::string& text, const Scope* scope, bool in_braces);
+  std::vector<Token> resolved(const Text& text, const Line& line, const Scope* scope) const;
+  void report(const Error& error);
+  [[noreturn]] void limit(const Where& where, const std::string& message);
+  void count_step(const Cursor& cursor);
+  void make_local(Scope& scope, const std::vector<std::string>& names);
+  std::int64_t constant(Cursor& cursor);
+
+  Symbols& symbols_;
+  Problems& problems_;
+  const AssembleOptions& options_;
+  StatementHandler& handler_;
+  std::deque<Text> texts_;
+  std::map<std::string, Macro, std::less<>> macros_;
+  std::string context_;
+  std::uint64_t expansions_ = 0;
+  std::uint64_t steps_ = 0;
+  unsigned includes_ = 0;
+  unsigned depth_ = 0;
+  int main_line_ = 0;
+};
+
+}  // namespace npulab::isa

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "isa/expression.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "isa/cursor.hpp"
+#include "isa/dtype.hpp"
+#include "isa/symbols.hpp"
+
+namespace npulab::isa {
+
+namespace {
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+constexpr int kDeepest = 100;
+
+class Evaluator {
+ public:
+  Evaluator(Cursor& cursor, const Symbols& symbols) : cursor_(cursor), symbols_(symbols) {}
+
+  std::int64_t conditional() {
+    const Deeper deeper(*this);
+    const std::int64_t condition = binary(0);
+    if (!cursor_.accept("?")) return condition;
+    const std::int64_t yes = condition != 0 ? conditional() : skipped(0);
+    cursor_.expect(":", "CONDITION ? VALUE : VALUE");
+    const std::int64_t no = condition != 0 ? skipped(0) : conditional();
+    return condition != 0 ? yes : no;
+  }
+
+  // Operators of at least `precedence`, which associate to the left.
+  std::int64_t binary(int precedence) {
+    std::int64_t left = unary();
+    while (const BinaryOperator* op = operator_at(precedence)) {
+      const int column = cursor_.next().column;
+      const bool decided = (op->symbol == "&&" && left == 0) || (op->symbol == "||" && left != 0);
+      const std::int64_t right = decided ? skipped(op->precedence + 1) : binary(op->precedence + 1);
+      left = decided ? static_cast<std::int64_t>(op->symbol == "||") : apply(*op, left, right, column);
+    }
+    return left;
+  }
+
+ private:
+  struct Deeper {
+    explicit Deeper(Evaluator& e) : evaluator(e) {
+      if (++evaluator.depth_ > kDeepest)
+        evaluator.cursor_.fail("syntax", fmt::format("the expression is nested more than {} deep", kDeepest));
+    }
+    ~Deeper() { --evaluator.depth_; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+    Evaluator& evaluator;
+  };
+
+  // Reads what does not count: nothing in it can fail by its value. Precedence 0 means a whole conditional.
+  std::int64_t skipped(int precedence) {
+    ++skipping_;
+    if (precedence == 0)
+      conditional();
+    else
+      binary(precedence);
+    --skipping_;
+    return 0;
+  }
+
+  const BinaryOperator* operator_at(int precedence) const {
+    if (cursor_.peek().kind != TokenKind::symbol) return nullptr;
+    for (const BinaryOperator& row : kBinaryOperators)
+      if (row.symbol == cursor_.peek().text) return row.precedence >= precedence ? &row : nullptr;
+    return nullptr;
+  }
+
+  std::int64_t overflow(std::string_view symbol, std::int64_t a, std::int64_t b, int column) const {
+    cursor_.fail("value-range", fmt::format("{} {} {} does not fit 64 bits", a, symbol, b), column);
+  }
+
+  std::int64_t apply(const BinaryOperator& op, std::int64_t a, std::int64_t b, int column) const {
+    if (skipping_ > 0) return 0;
+    if (op.precedence >= 8) return arithmetic(op.symbol, a, b, column);
+    if (op.symbol == "||") return (a != 0 || b != 0) ? 1 : 0;
+    if (op.symbol == "&&") return (a != 0 && b != 0) ? 1 : 0;
+    if (op.symbol == "|") return a | b;
+    if (op.symbol == "^") return a ^ b;
+    if (op.symbol == "&") return a & b;
+    if (op.symbol == "==") return a == b ? 1 : 0;
+    if (op.symbol == "!=") return a != b ? 1 : 0;
+    if (op.symbol == "<") return a < b ? 1 : 0;
+    if (op.symbol == "<=") return a <= b ? 1 : 0;
+    if (op.symbol == ">") return a > b ? 1 : 0;
+    return a >= b ? 1 : 0;
+  }
+
+  std::int64_t arithmetic(std::string_view symbol, std::int64_t a, std::int64_t b, int column) const {
+    std::int64_t result = 0;
+    if (symbol == "+") return __builtin_add_overflow(a, b, &result) ? overflow(symbol, a, b, column) : result;
+    if (symbol == "-") return __builtin_sub_overflow(a, b, &result) ? overflow(symbol, a, b, column) : result;
+    if (symbol == "*") return __builtin_mul_overflow(a, b, &result) ? overflow(symbol, a, b, column) : result;
+    if (symbol == "<<" || symbol == ">>") return shift(symbol, a, b, column);
+    if (b == 0) cursor_.fail("division-by-zero", fmt::format("{} {} 0: division by zero", a, symbol), column);
+    if (a == kLeast && b == -1) return symbol == "/" ? overflow(symbol, a, b, column) : 0;
+    return symbol == "/" ? a / b : a % b;
+  }
+
+  std::int64_t shift(std::string_view symbol, std::int64_t a, std::int64_t b, int column) const {
+    if (b < 0 || b > 63)
+      cursor_.fail("value-range", fmt::format("{} {} {}: a shift is by 0…63", a, symbol, b), column);
+    if (symbol == ">>") return a >> b;
+    const std::int64_t result = static_cast<std::int64_t>(static_cast<std::uint64_t>(a) << b);
+    return (result >> b) == a ? result : overflow(symbol, a, b, column);
+  }
+
+  std::int64_t unary() {
+    const Deeper deeper(*this);
+    const int column = cursor_.peek().column;
+    if (cursor_.accept("+")) return unary();
+    if (cursor_.accept("~")) return ~unary();
+    if (cursor_.accept("!")) return unary() == 0 ? 1 : 0;
+    if (cursor_.accept("-")) {
+      const std::int64_t value = unary();
+      if (value == kLeast && skipping_ > 0) return 0;
+      if (value == kLeast) return overflow("-", 0, value, column);
+      return -value;
+    }
+    return primary();
+  }
+
+  std::int64_t primary() {
+    const Token& token = cursor_.peek();
+    if (token.kind == TokenKind::integer) return cursor_.next().integer;
+    if (token.kind == TokenKind::real)
+      cursor_.fail("not-a-number",
+                   fmt::format("{} is not an integer; expressions are 64-bit integers", token.text));
+    if (cursor_.accept("(")) {
+      const std::int64_t value = conditional();
+      cursor_.expect(")", "(EXPRESSION)");
+      return value;
+    }
+    if (token.kind != TokenKind::identifier)
+      cursor_.fail("syntax", fmt::format("expected a number, a name or '(' instead of {}", described(token)));
+    cursor_.next();
+    if (cursor_.at("(")) return call(token);
+    if (skipping_ > 0 && symbols_.find(token.text) != nullptr) return 0;
+    return symbols_.number(token, cursor_);
+  }
+
+  std::int64_t call(const Token& name) {
+    for (const FunctionInfo& row : kFunctions)
+      if (row.name == name.text) return call(row, name);
+    std::vector<std::string> names;
+    for (const FunctionInfo& row : kFunctions) names.emplace_back(row.name);
+    cursor_.fail(
+        "undefined-name",
+        fmt::format("unknown function '{}'{}", spelled(name.text), suggestion(spelled(name.text), names)),
+        name.column);
+  }
+
+  std::int64_t call(const FunctionInfo& row, const Token& name) {
+    cursor_.expect("(", row.usage);
+    if (row.function == Function::size || row.function == Function::bytes || row.function == Function::bits) {
+      const Token& argument = cursor_.identifier("a name", row.usage);
+      const std::int64_t value =
+          row.function == Function::size ? space_size(argument) : type_size(row, argument);
+      cursor_.expect(")", row.usage);
+      return value;
+    }
+    const std::int64_t a = conditional();
+    std::int64_t b = 0;
+    if (row.arguments == 2) {
+      cursor_.expect(",", row.usage);
+      b = conditional();
+    }
+    cursor_.expect(")", row.usage);
+    return skipping_ > 0 ? 0 : compute(row, a, b, name.column);
+  }
+
+  std::int64_t space_size(const Token& space) const {
+    const Target* target = symbols_.target();
+    if (target == nullptr) throw NeedsMachine{cursor_.where(space.column), std::string(space.text)};
+    const auto index = space_named(*target, space.text);
+    if (!index)
+      cursor_.fail("unknown-space",
+                   fmt::format("machine '{}' has no memory '{}'{}", target->machine, spelled(space.text),
+                               suggestion(spelled(space.text), space_names(*target))),
+                   space.column);
+    return static_cast<std::int64_t>(target->spaces[*index].bytes);
+  }
+
+  std::int64_t type_size(const FunctionInfo& row, const Token& type) const {
+    const auto dtype = dtype_named(type.text);
+    if (!dtype) {
+      std::vector<std::string> names;
+      for (const DTypeInfo& known : kDTypes) names.emplace_back(known.name);
+      cursor_.fail(
+          "unknown-type",
+          fmt::format("unknown element type '{}'{}", spelled(type.text), suggestion(type.text, names)),
+          type.column);
+    }
+    const std::int64_t width = bits(*dtype);
+    if (row.function == Function::bits) return width;
+    if (width % 8 != 0)
+      cursor_.fail(
+          "value-range",
+          fmt::format("{0} elements have {1} bits and fill no whole byte; use bits({0})", type.text, width),
+          type.column);
+    return width / 8;
+  }
+
+  std::int64_t compute(const FunctionInfo& row, std::int64_t a, std::int64_t b, int column) const {
+    const auto refuse = [&](const char* why) {
+      const std::string given =
+          row.arguments == 2 ? fmt::format("{}({}, {})", row.name, a, b) : fmt::format("{}({})", row.name, a);
+      cursor_.fail("value-range", fmt::format("{}: {}", given, why), column);
+    };
+    switch (row.function) {
+      case Function::min:
+        return a < b ? a : b;
+      case Function::max:
+        return a > b ? a : b;
+      case Function::abs:
+        if (a == kLeast) refuse("does not fit 64 bits");
+        return a < 0 ? -a : a;
+      case Function::ceildiv:
+      case Function::align: {
+        if (a < 0 || b <= 0) refuse("needs a >= 0 and b > 0");
+        const std::int64_t quotient = a / b + (a % b != 0 ? 1 : 0);
+        if (row.function == Function::ceildiv) return quotient;
+        if (quotient > kMost / b) refuse("does not fit 64 bits");
+        return quotient * b;
+      }
+      case Function::log2ceil: {
+        if (a <= 0) refuse("needs a > 0");
+        std::int64_t k = 0;
+        while (k < 63 && ((a - 1) >> k) != 0) ++k;
+        return k;
+      }
+      case Function::size:
+      case Function::bytes:
+      case Function::bits:
+        break;
+    }
+    return 0;
+  }
+
+  Cursor& cursor_;
+  const Symbols& symbols_;
+  int depth_ = 0;
+  int skipping_ = 0;
+};
+
+}  // namespace
+
+std::int64_t evaluate(Cursor& cursor, const Symbols& symbols) {
+  return Evaluator(cursor, symbols).conditional();
+}
+
+std::int64_t evaluate_term(Cursor& cursor, const Symbols& symbols) {
+  return Evaluator(cursor, symbols).binary(kMultiplicative);
+}
+
+}  // namespace npulab::isa
