@@ -66,7 +66,10 @@ def count(name: str, report: Path | None) -> Counts:
         elif (skipped := case.find("skipped")) is not None or case.get("status") == "notrun":
             counts.skipped += 1
             reason = skipped.get("message", "") if skipped is not None else "disabled"
-            counts.notes.append(f"skipped {title}: {reason}")
+            # GoogleTest puts the place on a line of its own before the reason.
+            counts.notes.append(
+                f"skipped {title}: {reason.strip().splitlines()[-1] if reason.strip() else 'no reason'}"
+            )
         else:
             counts.passed += 1
     if counts.passed + counts.failed + counts.skipped == 0:
