@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// vcvt between any two types, one element at a time through double.
+// vcvt between any two types through an array of doubles: any source to double, double to any destination.
+#include <algorithm>
 #include <array>
 #include <utility>
 
-#include "sim/values/convert.hpp"
+#include "sim/values/convert_core.hpp"
 #include "sim/values/kernels.hpp"
 
 namespace npulab::values {
@@ -16,15 +17,24 @@ using isa::Round;
 constexpr std::size_t kTypes = isa::kDTypes.size();
 constexpr std::size_t kRounds = 5;
 constexpr std::size_t kFunctions = kTypes * kTypes * kRounds * 2;
+constexpr std::size_t kChunk = 64;  // lanes converted at a time; even, so that pairs of i4 stay together
 
-constexpr std::size_t index_of(DType to, DType from, Round round, bool saturate) {
-  return ((static_cast<std::size_t>(to) * kTypes + static_cast<std::size_t>(from)) * kRounds +
-          static_cast<std::size_t>(round)) *
-             2 +
-         (saturate ? 1 : 0);
+template <DType From>
+void decode_lanes(double* out, const std::byte* a, std::size_t first, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = core::to_double(From, a, first + i);
 }
 
-// Index: index_of its parameters. Wider results from the last lane down, others up: dst may be the source.
+template <DType To, Round Mode, bool Saturate>
+void encode_lanes(std::byte* dst, const double* in, std::size_t first, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) core::from_double(To, in[i], dst, first + i, Mode, Saturate);
+}
+
+constexpr std::size_t index_of(DType to, DType from, Round round, bool saturate) {
+  const auto types = static_cast<std::size_t>(to) * kTypes + static_cast<std::size_t>(from);
+  return (types * kRounds + static_cast<std::size_t>(round)) * 2 + (saturate ? 1 : 0);
+}
+
+// Index: index_of its parameters. Wider results from the last chunk down, others up: dst may be the source.
 template <std::size_t Index>
 void convert_lanes(std::byte* dst, const std::byte* a, const std::byte*, const std::byte*,
                    std::size_t lanes) {
@@ -34,9 +44,13 @@ void convert_lanes(std::byte* dst, const std::byte* a, const std::byte*, const s
   constexpr auto kTo = static_cast<DType>(Index / 2 / kRounds / kTypes);
   static_assert(Index == index_of(kTo, kFrom, kRound, kSaturate));
   constexpr bool kDown = isa::bits(kTo) > isa::bits(kFrom);
-  for (std::size_t i = 0; i < lanes; ++i) {
-    const std::size_t lane = kDown ? lanes - 1 - i : i;
-    from_double(kTo, to_double(kFrom, a, lane), dst, lane, kRound, kSaturate);
+  double values[kChunk];
+  const std::size_t chunks = (lanes + kChunk - 1) / kChunk;
+  for (std::size_t i = 0; i < chunks; ++i) {
+    const std::size_t first = (kDown ? chunks - 1 - i : i) * kChunk;
+    const std::size_t count = std::min(kChunk, lanes - first);
+    decode_lanes<kFrom>(values, a, first, count);
+    encode_lanes<kTo, kRound, kSaturate>(dst, values, first, count);
   }
 }
 
