@@ -39,6 +39,10 @@ class Decoder {
   void operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t slot, const Operand& operand) const;
   void transfer(MicroOp& op, const isa::Instruction& instruction) const;
   void choose_shape(MicroOp& op) const;
+  void queue_timing(MicroOp& op) const;
+  bool queued(const MicroOp& op) const {
+    return op.timing.vector && op.op != Op::Vext && core_.vector.queue_depth > 0;
+  }
 
   const config::Machine& machine_;
   const config::CoreTypeConfig& core_;
@@ -177,6 +181,18 @@ void Decoder::choose_shape(MicroOp& op) const {
   if (lane_wise && op.broadcast == 0 && op.op != Op::Vperm) op.shape = Shape::lanes_full;
 }
 
+// The stream only hands the operation over; the unit's scoreboard does the rest.
+void Decoder::queue_timing(MicroOp& op) const {
+  op.unit_timing = op.timing;
+  op.unit_timing.scalar_read_count = 0;
+  op.unit_timing.scalar_write2 = isa::kNoRegister;
+  Timing dispatch;
+  dispatch.scalar_reads = op.timing.scalar_reads;
+  dispatch.scalar_read_count = op.timing.scalar_read_count;
+  dispatch.scalar_write2 = op.timing.scalar_write2;
+  op.timing = dispatch;
+}
+
 MicroOp Decoder::decode(const isa::Instruction& instruction) const {
   const isa::InstructionInfo& row = isa::info(instruction.op);
   MicroOp op;
@@ -220,14 +236,15 @@ MicroOp Decoder::decode(const isa::Instruction& instruction) const {
   }
   if (op.op == Op::Copy) transfer(op, instruction);
   choose_shape(op);
+  if (queued(op)) queue_timing(op);
   return op;
 }
 
 // Belongs into a block: neither control nor anything that another engine can see.
-bool plain(const MicroOp& op) {
+bool plain(const MicroOp& op, bool queued) {
   switch (op.family) {
-    case isa::Family::Vector: return op.op != Op::Vext;
-    case isa::Family::VectorMemory: return true;
+    case isa::Family::Vector: return op.op != Op::Vext && !queued;
+    case isa::Family::VectorMemory: return !queued;
     case isa::Family::Scalar: return op.op != Op::Lds && op.op != Op::Sts && op.op != Op::Div && op.op != Op::Rem;
     case isa::Family::Transfer:
     case isa::Family::Sync:
@@ -266,7 +283,9 @@ void summarise(Block& block, std::span<const MicroOp> ops, const config::BufferC
   block.live_in.assign(live_in.begin(), live_in.end());
 }
 
-void find_blocks(DecodedProgram& program, const config::BufferConfig& buffer) {
+void find_blocks(DecodedProgram& program, const config::CoreTypeConfig& core) {
+  const config::BufferConfig& buffer = core.buffers.at(core.vector.buffer);
+  const bool queued = core.vector.queue_depth > 0;
   const std::size_t size = program.ops.size();
   std::vector<bool> leader(size + 1, false);
   for (std::size_t pc = 0; pc < size; ++pc) {
@@ -277,13 +296,13 @@ void find_blocks(DecodedProgram& program, const config::BufferConfig& buffer) {
   }
   program.block_at.assign(size, -1);
   for (std::size_t pc = 0; pc < size;) {
-    if (!plain(program.ops[pc])) {
+    if (!plain(program.ops[pc], queued)) {
       ++pc;
       continue;
     }
     Block block;
     block.first = static_cast<std::uint32_t>(pc);
-    while (pc < size && plain(program.ops[pc]) && (pc == block.first || !leader[pc])) ++pc;
+    while (pc < size && plain(program.ops[pc], queued) && (pc == block.first || !leader[pc])) ++pc;
     block.count = static_cast<std::uint32_t>(pc - block.first);
     summarise(block, std::span(program.ops).subspan(block.first, block.count), buffer);
     program.block_at[block.first] = static_cast<std::int32_t>(program.blocks.size());
@@ -314,7 +333,7 @@ DecodedProgram decode(const isa::Kernel& kernel, const isa::Program& program, co
       result.value_steered_by = isa::info(op).mnemonic;
     }
   }
-  find_blocks(result, core.buffers.at(core.vector.buffer));
+  find_blocks(result, core);
   return result;
 }
 

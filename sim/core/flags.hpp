@@ -28,6 +28,7 @@ class Flags {
     flags_.resize(target.engines.size() * target.engines.size() * target.flag_ids);
   }
 
+  void reset() { flags_.assign(flags_.size(), Flag{}); }
   // The source engine sets the flag in `cycle`. Finding "flag-overflow": set again before it was taken back.
   void set(FlagId flag, std::uint64_t cycle, const Where& where);
   // The cycle in which the next wait may go on, or nothing while that set has not been told.

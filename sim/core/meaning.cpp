@@ -161,13 +161,6 @@ void meaning<Op::Vext>(Frame f) {
   f.state.scalars[f.op.timing.scalar_write] = static_cast<std::int64_t>(bits);
 }
 
-void post_increment(Frame f, std::size_t slot) {
-  if (!f.op.has(Mod::inc)) return;
-  std::int64_t& base = f.state.scalars[f.op.addresses[slot].base.reg];
-  base = static_cast<std::int64_t>(static_cast<std::uint64_t>(base) +
-                                   static_cast<std::uint64_t>(f.state.scalar(f.op.mod(Mod::inc))));
-}
-
 // Lowest offset and bytes of a strided access of `count` elements.
 struct Extent {
   std::int64_t first;
@@ -205,7 +198,7 @@ void meaning<Op::Vld>(Frame f) {
     }
   }
   std::memset(dst + std::size_t{active} * size, 0, std::size_t{op.lanes - active} * size);
-  post_increment(f, 1);
+  post_increment(f.op, f.state);
 }
 
 template <>
@@ -232,7 +225,7 @@ void meaning<Op::Vst>(Frame f) {
       }
     }
   }
-  post_increment(f, 0);
+  post_increment(f.op, f.state);
 }
 
 template <>
@@ -251,7 +244,7 @@ void meaning<Op::Vgather>(Frame f) {
     std::memcpy(&result[std::size_t{i} * size], from, size);
   }
   std::memcpy(vector_at(f.state, op.dst), result.data(), result.size());
-  post_increment(f, 1);
+  post_increment(f.op, f.state);
 }
 
 void set_scalar(Frame f, std::int64_t value) { f.state.scalars[f.op.timing.scalar_write] = value; }
@@ -308,7 +301,7 @@ void meaning<Op::Lds>(Frame f) {
   } else {
     set_scalar(f, static_cast<std::int64_t>(bits));
   }
-  post_increment(f, 1);
+  post_increment(f.op, f.state);
 }
 
 template <>
@@ -320,7 +313,7 @@ void meaning<Op::Sts>(Frame f) {
   const std::uint64_t bits = uarg(f, 1);
   for (unsigned i = 0; i < size; ++i) to[i] = static_cast<std::byte>(bits >> (8 * i) & 0xff);
   f.state.buffer(address.space).mark_written(static_cast<std::uint64_t>(offset), size);
-  post_increment(f, 0);
+  post_increment(f.op, f.state);
 }
 
 using Meaning = void (*)(Frame);
@@ -344,6 +337,17 @@ constexpr std::array<Meaning, isa::kOpCount> kMeanings{{
 }};
 
 }  // namespace
+
+void post_increment(const MicroOp& op, CoreState& state) {
+  if (!op.has(Mod::inc)) return;
+  for (const Address& address : op.addresses) {
+    if (address.base.reg == isa::kNoRegister) continue;
+    std::int64_t& base = state.scalars[address.base.reg];
+    base = static_cast<std::int64_t>(static_cast<std::uint64_t>(base) +
+                                     static_cast<std::uint64_t>(state.scalar(op.mod(Mod::inc))));
+    return;
+  }
+}
 
 std::uint32_t active_lanes(const MicroOp& op, const CoreState& state, std::uint32_t lanes) {
   if (!op.has(Mod::n)) return lanes;
@@ -383,8 +387,44 @@ void check_written(const DecodedProgram& program, std::uint32_t pc, CoreState& s
 }
 
 void execute(const DecodedProgram& program, std::uint32_t pc, CoreState& state) {
-  const MicroOp& op = program.ops[pc];
+  execute(program, pc, program.ops[pc], state);
+}
+
+void execute(const DecodedProgram& program, std::uint32_t pc, const MicroOp& op, CoreState& state) {
   kMeanings[static_cast<std::size_t>(op.op)](Frame{program, pc, op, state});
+}
+
+MicroOp freeze(const MicroOp& op, const CoreState& state) {
+  MicroOp frozen = op;
+  const auto fix = [&state](Number& number) { number = {isa::kNoRegister, state.scalar(number)}; };
+  for (Number& number : frozen.scalars) fix(number);
+  for (Address& address : frozen.addresses) {
+    address.base.value = state.offset(address);
+    address.base.reg = isa::kNoRegister;
+  }
+  for (Number& number : frozen.mods) fix(number);
+  frozen.mod_set &= ~(1U << static_cast<unsigned>(Mod::inc));
+  return frozen;
+}
+
+std::uint32_t bank_delay(const MicroOp& op, CoreState& state) {
+  if (op.family != isa::Family::VectorMemory) return 0;
+  const Address& address = op.addresses[op.op == Op::Vst ? 0 : 1];
+  const memory::LocalBuffer& buffer = state.buffer(address.space);
+  const unsigned size = element_size(op.type);
+  const std::uint32_t active = active_lanes(op, state, op.lanes);
+  const std::int64_t offset = state.offset(address);
+  unsigned cycles = 0;
+  if (op.op == Op::Vgather) {
+    std::vector<std::int32_t> index(active);
+    if (active > 0) std::memcpy(index.data(), vector_at(state, op.b), std::size_t{active} * sizeof(std::int32_t));
+    for (const std::int32_t i : index)
+      cycles += buffer.bank_cycles(static_cast<std::uint64_t>(offset + i), size, 1, size);
+  } else {
+    const std::int64_t stride = op.has(Mod::stride) ? state.scalar(op.mod(Mod::stride)) : size;
+    cycles = buffer.bank_cycles(static_cast<std::uint64_t>(offset), size, active, stride);
+  }
+  return cycles > 1 ? cycles - 1 : 0;
 }
 
 void execute(const DecodedProgram& program, const Block& block, CoreState& state, bool with_values) {
@@ -393,7 +433,7 @@ void execute(const DecodedProgram& program, const Block& block, CoreState& state
       if (program.ops[pc].family == isa::Family::Scalar) {
         execute(program, pc, state);
       } else {
-        post_increment(Frame{program, pc, program.ops[pc], state}, program.ops[pc].op == Op::Vst ? 0 : 1);
+        post_increment(program.ops[pc], state);
       }
     }
     return;
@@ -411,7 +451,7 @@ void execute(const DecodedProgram& program, const Block& block, CoreState& state
         const std::byte* from = local_address(program, pc, state, address.space, offset, bytes, false);
         check_written(program, pc, state, address.space, offset, bytes);
         std::memcpy(vectors + op.dst, from, bytes);
-        if (op.mod_set != 0) post_increment(Frame{program, pc, op, state}, 1);
+        if (op.mod_set != 0) post_increment(op, state);
         break;
       }
       case Shape::general: execute(program, pc, state); break;

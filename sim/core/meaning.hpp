@@ -12,6 +12,14 @@ namespace npulab::core {
 // Runs one plain micro-op (vector, vector memory or scalar). Errors: verdict "out-of-bounds", "misaligned",
 // "division-by-zero" with the place of the instruction.
 void execute(const DecodedProgram& program, std::uint32_t pc, CoreState& state);
+// The same for an operation whose numbers were frozen when it was dispatched (see freeze).
+void execute(const DecodedProgram& program, std::uint32_t pc, const MicroOp& op, CoreState& state);
+// Applies the post-increment of a memory instruction, if it has one.
+void post_increment(const MicroOp& op, CoreState& state);
+// The operation with every scalar register replaced by its value now, for a queue that runs later.
+MicroOp freeze(const MicroOp& op, const CoreState& state);
+// Cycles beyond the first that the banks need for a memory operation of the register form.
+std::uint32_t bank_delay(const MicroOp& op, CoreState& state);
 
 // Runs a block once. `with_values` false: only what changes scalar registers.
 void execute(const DecodedProgram& program, const Block& block, CoreState& state, bool with_values);
@@ -42,7 +50,8 @@ struct UbAccess {
   UbOperand dst, a, b, c;
 };
 UbAccess ub_access(const MicroOp& op, const CoreState& state);
-void execute_ub(const DecodedProgram& program, std::uint32_t pc, CoreState& state, const UbAccess& access);
+void execute_ub(const DecodedProgram& program, std::uint32_t pc, const MicroOp& op, CoreState& state,
+                const UbAccess& access);
 // Cycles that the banks need for each repeat, summed: reads and the write of a repeat are served side by side.
 std::uint64_t ub_bank_cycles(const UbAccess& access, CoreState& state);
 

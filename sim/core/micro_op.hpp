@@ -84,7 +84,8 @@ struct MicroOp {
   std::uint8_t engine_from = 0;   // flags: source
   std::uint16_t path = 0;         // copy: index into the engine's paths
   std::uint32_t target = 0;       // branches and loops
-  Timing timing;
+  Timing timing;                  // in the stream of the front end
+  Timing unit_timing;             // on the vector unit, where that has a queue of its own
 
   bool has(isa::Mod mod) const { return (mod_set >> static_cast<unsigned>(mod) & 1U) != 0; }
   const Number& mod(isa::Mod which) const { return mods[static_cast<std::size_t>(which)]; }

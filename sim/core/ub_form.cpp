@@ -144,8 +144,8 @@ UbAccess ub_access(const MicroOp& op, const CoreState& state) {
   return access;
 }
 
-void execute_ub(const DecodedProgram& program, std::uint32_t pc, CoreState& state, const UbAccess& access) {
-  const MicroOp& op = program.ops[pc];
+void execute_ub(const DecodedProgram& program, std::uint32_t pc, const MicroOp& op, CoreState& state,
+                const UbAccess& access) {
   if (access.lanes == 0) return;
   const std::size_t operand_count = isa::info(op.format).slots.size();
   const bool reads_dst = isa::info(op.format).slots[0].role == isa::Role::read_write || op.has(Mod::mask);

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/systemc/dma_engine.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "sim/systemc/chip.hpp"
+
+namespace npulab::systemc {
+
+namespace {
+
+std::uint64_t width_cycles(const config::DmaPathConfig& path, std::uint64_t bytes) {
+  const std::uint64_t width = (bytes + path.bytes_per_cycle - 1) / path.bytes_per_cycle;
+  return std::max<std::uint64_t>(width, path.issue_interval_cycles);
+}
+
+}  // namespace
+
+DmaEngine::DmaEngine(const sc_core::sc_module_name& name, Session& session, CoreUnit& unit, std::uint8_t engine,
+                     DmaPort& port)
+    : Process(name, session, unit.clock),
+      unit_(unit),
+      config_(unit.shared.core->dma.at(unit.shared.target->engines[engine])),
+      engine_(engine),
+      port_(port),
+      read_bytes_(unit.shared.target->spaces.size()),
+      written_bytes_(unit.shared.target->spaces.size()) {}
+
+void DmaEngine::reset(std::uint64_t cycle) {
+  queue_.clear();
+  in_flight_.clear();
+  outstanding_.clear();
+  window_.clear();
+  issuing_ = needs_answer_ = false;
+  cycle_ = accounted_ = last_arrive_ = last_finish_ = cycle;
+  stats_ = {};
+  std::fill(read_bytes_.begin(), read_bytes_.end(), 0);
+  std::fill(written_bytes_.begin(), written_bytes_.end(), 0);
+}
+
+void DmaEngine::push(QueueEntry entry) {
+  const std::uint64_t cycle = entry.cycle;
+  queue_.push_back(std::move(entry));
+  if (queue_.size() == 1 && !issuing_) wake_at(cycle);
+}
+
+void DmaEngine::pop(std::uint64_t cycle) {
+  const bool was_full = !has_room();
+  queue_.pop_front();
+  if (was_full) unit_.queue_has_room(engine_, cycle);
+}
+
+void DmaEngine::step() {
+  collect();
+  while (retire()) {
+  }
+  while (issue()) {
+  }
+  while (retire()) {  // what needed no request (flags, empty copies)
+  }
+  if (drained()) unit_.engine_drained();
+}
+
+// Books [accounted_, to): up to `since` the engine had nothing to issue, from there on `cause` held it.
+void DmaEngine::account(std::uint64_t to, report::Stall cause, std::uint64_t since) {
+  since = std::clamp(since, accounted_, std::max(accounted_, to));
+  const std::uint64_t arrived = outstanding_.empty() ? std::min(last_arrive_, since) : since;
+  if (arrived > accounted_) stats_.cycles[report::Stall::latency] += arrived - accounted_;
+  if (to > since) stats_.cycles[cause] += to - since;
+  accounted_ = std::max(accounted_, to);
+}
+
+bool DmaEngine::issue() {
+  if (issuing_) return issue_requests();
+  if (queue_.empty()) return false;
+  if (!reached(queue_.front().cycle)) {
+    wake_at(queue_.front().cycle);
+    return false;
+  }
+  return start_entry();
+}
+
+bool DmaEngine::start_entry() {
+  QueueEntry& entry = queue_.front();
+  switch (entry.kind) {
+    case QueueEntry::Kind::copy: return start_copy();
+    case QueueEntry::Kind::wait: return start_wait();
+    case QueueEntry::Kind::set: {
+      Flight flight;
+      flight.entry = std::move(entry);
+      flight.issued = true;
+      const std::uint64_t cycle = std::max(cycle_, flight.entry.cycle);
+      in_flight_.push_back(std::move(flight));
+      pop(cycle);
+      return true;
+    }
+    case QueueEntry::Kind::barrier: {
+      if (!in_flight_.empty()) return false;
+      const std::uint64_t since = std::max(cycle_, entry.cycle);
+      cycle_ = std::max(since, last_finish_);
+      account(cycle_, report::Stall::barrier, since);
+      pop(cycle_);
+      return true;
+    }
+    case QueueEntry::Kind::vector: break;
+  }
+  throw Error(Category::internal, "wrong-queue", "a vector instruction came to a DMA engine");
+}
+
+bool DmaEngine::start_wait() {
+  const QueueEntry& entry = queue_.front();
+  const auto set = unit_.flags.peek(entry.flag);
+  if (!set) return false;  // publish() wakes this engine
+  const std::uint64_t since = std::max(cycle_, entry.cycle);
+  const std::uint64_t cycle = std::max(since, *set);
+  if (!reached(cycle)) {
+    wake_at(cycle);
+    return false;
+  }
+  unit_.flags.take(entry.flag, cycle, unit_.shared.program->where(entry.pc));
+  account(cycle, report::Stall::flag, since);
+  cycle_ = cycle;
+  pop(cycle);
+  return true;
+}
+
+bool DmaEngine::start_copy() {
+  const std::uint64_t start = std::max(cycle_, queue_.front().cycle);
+  if (!reached(start)) {
+    wake_at(start);
+    return false;
+  }
+  Flight flight;
+  flight.entry = std::move(queue_.front());
+  pop(start);
+  path_index_ = unit_.shared.program->ops[flight.entry.pc].path;
+  const core::Transfer& transfer = flight.entry.transfer;
+  cycle_ = start + path().setup_cycles;
+  flight.arrive = cycle_;
+  ++stats_.copies;
+  stats_.bytes += transfer.total();
+  read_bytes_[transfer.from] += transfer.total();
+  written_bytes_[transfer.to] += std::max(transfer.bytes, transfer.pad_to) * transfer.count * transfer.count2;
+  pieces_ = core::Pieces(transfer, path().request_bytes);
+  const bool through_gm = transfer.from == isa::kGmSpace || transfer.to == isa::kGmSpace;
+  if (through_gm && !pieces_.empty()) {
+    issuing_ = true;
+  } else {
+    issue_local(flight);
+    flight.issued = true;
+  }
+  in_flight_.push_back(std::move(flight));
+  return true;
+}
+
+// Between buffers: one piece after the other at the path's width.
+void DmaEngine::issue_local(Flight& flight) {
+  cycle_ = std::max(cycle_, port_.free);
+  account(cycle_, report::Stall::port, cycle_);
+  std::uint64_t busy = 0;
+  while (!pieces_.empty()) {
+    busy += width_cycles(path(), pieces_.next().bytes);
+    ++stats_.requests;
+  }
+  if (busy == 0) return;
+  stats_.cycles.busy += busy;
+  stats_.least_cycles += (flight.entry.transfer.total() + path().bytes_per_cycle - 1) / path().bytes_per_cycle;
+  cycle_ += busy;
+  accounted_ = port_.free = cycle_;
+  flight.arrive = std::max(cycle_ + path().latency_cycles, last_arrive_);
+  last_arrive_ = flight.arrive;
+}
+
+std::uint64_t DmaEngine::window_opens(std::uint64_t cycle) {
+  while (!window_.empty() && window_.front() <= cycle) window_.pop_front();
+  if (outstanding_.size() + window_.size() < path().in_flight) return cycle;
+  return window_.empty() ? kPending : window_.front();
+}
+
+DmaEngine::Batch& DmaEngine::free_batch() {
+  if (free_batches_.empty()) {
+    batches_.push_back(std::make_unique<Batch>());
+    free_batches_.push_back(batches_.back().get());
+  }
+  Batch& batch = *free_batches_.back();
+  free_batches_.pop_back();
+  batch.core = unit_.state.id;
+  batch.engine = engine_;
+  batch.requests.clear();
+  batch.uncollected = 0;
+  return batch;
+}
+
+void DmaEngine::add_request(Batch& batch, std::uint64_t cycle) {
+  const core::Transfer& transfer = in_flight_.back().entry.transfer;
+  const core::Pieces::Piece piece = pieces_.next();
+  const bool write = transfer.to == isa::kGmSpace;
+  const std::uint64_t width = width_cycles(path(), piece.bytes);
+  while (!window_.empty() && window_.front() <= cycle) window_.pop_front();
+  account(cycle, report::Stall::in_flight, cycle_);
+  stats_.cycles.busy += width;
+  cycle_ = cycle + width;
+  accounted_ = port_.free = cycle_;
+  ++stats_.requests;
+  stats_.least_cycles += (piece.bytes + path().bytes_per_cycle - 1) / path().bytes_per_cycle;
+  (write ? stats_.gm_write_bytes : stats_.gm_read_bytes) += piece.bytes;
+  outstanding_.push_back({&batch, batch.requests.size()});
+  batch.requests.push_back({piece.address, piece.bytes, write, clock.ps(cycle), kPending});
+  ++batch.uncollected;
+  ++in_flight_.back().awaited;
+}
+
+bool DmaEngine::issue_requests() {
+  if (port_.free > cycle_) {
+    account(port_.free, report::Stall::port, cycle_);
+    cycle_ = port_.free;
+  }
+  const std::uint32_t grant = unit_.shared.machine->gm.grant_bytes;
+  Batch* batch = nullptr;
+  std::uint32_t bytes = 0;
+  while (!pieces_.empty() && bytes < grant) {
+    const std::uint64_t opens = window_opens(cycle_);
+    if (opens == kPending) {
+      needs_answer_ = true;
+      break;
+    }
+    if (batch == nullptr) {
+      if (!reached(opens)) {
+        wake_at(opens);
+        return false;
+      }
+      batch = &free_batch();
+    }
+    add_request(*batch, opens);
+    bytes += batch->requests.back().bytes;
+  }
+  if (batch == nullptr) return false;
+  if (pieces_.empty()) {
+    issuing_ = false;
+    in_flight_.back().issued = true;
+  }
+  batch->pending = static_cast<std::uint32_t>(batch->requests.size());
+  unit_.shared.port->submit(*batch, *this);
+  return true;
+}
+
+void DmaEngine::gm_answered(GmBatch&) {
+  // While requests go out, step() comes by itself and collects.
+  if (!issuing_ || needs_answer_) wake();
+}
+
+void DmaEngine::collect() {
+  needs_answer_ = false;
+  while (!outstanding_.empty()) {
+    const Outstanding& oldest = outstanding_.front();
+    const GmRequest& request = oldest.batch->requests[oldest.request];
+    if (request.done_ps == kPending) return;
+    // The flight of the oldest request is the first that still awaits one.
+    Flight& flight = *std::find_if(in_flight_.begin(), in_flight_.end(), [](const Flight& f) { return f.awaited > 0; });
+    const config::DmaPathConfig& way = config_.paths[unit_.shared.program->ops[flight.entry.pc].path];
+    const std::uint64_t there = clock.cycle(request.done_ps) + way.latency_cycles;
+    const std::uint64_t width = (request.bytes + way.bytes_per_cycle - 1) / way.bytes_per_cycle;
+    last_arrive_ = std::max(there, last_arrive_ + width);
+    flight.arrive = last_arrive_;
+    --flight.awaited;
+    window_.push_back(last_arrive_);
+    Batch* batch = oldest.batch;
+    outstanding_.pop_front();
+    if (--batch->uncollected == 0) free_batches_.push_back(batch);
+  }
+}
+
+bool DmaEngine::retire() {
+  if (in_flight_.empty()) return false;
+  Flight& flight = in_flight_.front();
+  if (!flight.issued || flight.awaited > 0) return false;
+  const bool copy = flight.entry.kind == QueueEntry::Kind::copy;
+  const std::uint64_t cycle = std::max(copy ? flight.arrive : flight.entry.cycle, last_finish_);
+  if (!reached(cycle)) {
+    wake_at(cycle);
+    return false;
+  }
+  const Shared& shared = unit_.shared;
+  if (copy) {
+    if (shared.values) core::apply_transfer(*shared.program, flight.entry.transfer, unit_.state, *shared.gm);
+    last_finish_ = cycle;
+    if (flight.entry.transfer.to == isa::kGmSpace) unit_.chip.stored(flight.entry.transfer.total());
+  } else {
+    unit_.publish(flight.entry.flag, cycle + shared.core->sync.flag_latency_cycles,
+                  shared.program->where(flight.entry.pc));
+  }
+  in_flight_.pop_front();
+  return true;
+}
+
+void DmaEngine::close(std::uint64_t cycle) { account(cycle, report::Stall::latency, cycle); }
+
+std::string DmaEngine::standing() const {
+  if (drained()) return {};
+  const std::string& name = unit_.shared.target->engines[engine_];
+  if (queue_.empty()) return fmt::format("{}: {} transfers under way", name, in_flight_.size());
+  const QueueEntry& entry = queue_.front();
+  const std::string where = to_string(unit_.shared.program->where(entry.pc));
+  if (entry.kind == QueueEntry::Kind::wait)
+    return fmt::format("{}: {}: waits for flag {}", name, where, unit_.flags.name(entry.flag));
+  return fmt::format("{}: {}: {} instructions queued", name, where, queue_.size());
+}
+
+}  // namespace npulab::systemc

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// A DMA engine: takes copies from its queue in order, cuts them into requests, keeps as many in flight as its path
+// allows, and finishes them in order.
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include "sim/report/stats.hpp"
+#include "sim/systemc/core_unit.hpp"
+
+namespace npulab::systemc {
+
+// Engines of one core that share a port share its width.
+struct DmaPort {
+  std::uint64_t free = 0;  // cycle
+};
+
+struct DmaStats {
+  report::EngineCycles cycles;
+  std::uint64_t copies = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t gm_read_bytes = 0;
+  std::uint64_t gm_write_bytes = 0;
+  std::uint64_t least_cycles = 0;  // that its paths' widths allow for what it moved
+};
+
+class DmaEngine : public Process, private GmClient {
+ public:
+  DmaEngine(const sc_core::sc_module_name& name, Session& session, CoreUnit& unit, std::uint8_t engine, DmaPort& port);
+
+  bool has_room() const { return queue_.size() < config_.queue_depth; }
+  void push(QueueEntry entry);
+  bool drained() const { return queue_.empty() && in_flight_.empty(); }
+  std::uint64_t finished() const { return last_finish_; }
+  const DmaStats& stats() const { return stats_; }
+  // Books idle time up to the end of the run.
+  void close(std::uint64_t cycle);
+  void reset(std::uint64_t cycle);
+  std::string standing() const override;
+  // Bytes read from or written to each space, by number.
+  const std::vector<std::uint64_t>& read_bytes() const { return read_bytes_; }
+  const std::vector<std::uint64_t>& written_bytes() const { return written_bytes_; }
+
+ private:
+  struct Batch : GmBatch {
+    std::size_t uncollected = 0;  // requests still named in outstanding_
+  };
+  struct Outstanding {            // a request that was not collected yet
+    Batch* batch;
+    std::size_t request;
+  };
+  // A copy that was issued (all of it or in part), or a flag that follows one.
+  struct Flight {
+    QueueEntry entry;
+    bool issued = false;             // every request is out
+    std::uint64_t awaited = 0;       // requests without an answer
+    std::uint64_t arrive = 0;        // cycle of the last piece so far
+  };
+
+  void step() override;
+  void gm_answered(GmBatch& batch) override;
+  bool issue();                      // false: nothing can be issued now
+  bool start_entry();
+  bool start_copy();
+  bool start_wait();
+  bool issue_requests();
+  // When a request may go out at the earliest, kPending while that depends on an answer.
+  std::uint64_t window_opens(std::uint64_t cycle);
+  void add_request(Batch& batch, std::uint64_t cycle);
+  void issue_local(Flight& flight);
+  void collect();                    // answers, in order of issue
+  bool retire();                     // the oldest flight, if it is over by now
+  void account(std::uint64_t to, report::Stall cause, std::uint64_t since);
+  void pop(std::uint64_t cycle);
+  Batch& free_batch();
+  const config::DmaPathConfig& path() const { return config_.paths[path_index_]; }
+
+  CoreUnit& unit_;
+  const config::DmaEngineConfig& config_;
+  const std::uint8_t engine_;
+  DmaPort& port_;
+  std::deque<QueueEntry> queue_;
+  std::deque<Flight> in_flight_;
+  std::deque<Outstanding> outstanding_;  // over all flights, in order of issue
+  std::deque<std::uint64_t> window_;     // arrivals of collected requests that may lie ahead, ascending
+  std::vector<std::unique_ptr<Batch>> batches_;
+  std::vector<Batch*> free_batches_;
+  core::Pieces pieces_;
+  bool issuing_ = false;             // the last flight still has pieces
+  bool needs_answer_ = false;        // nothing can go on before an answer comes
+  std::size_t path_index_ = 0;
+  std::uint64_t cycle_ = 0;          // when the next request may start
+  std::uint64_t accounted_ = 0;
+  std::uint64_t last_arrive_ = 0;    // of the return path
+  std::uint64_t last_finish_ = 0;
+  DmaStats stats_;
+  std::vector<std::uint64_t> read_bytes_;
+  std::vector<std::uint64_t> written_bytes_;
+};
+
+}  // namespace npulab::systemc

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/systemc/front_end.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "sim/core/meaning.hpp"
+#include "sim/systemc/chip.hpp"
+#include "sim/systemc/dma_engine.hpp"
+#include "sim/systemc/vector_engine.hpp"
+
+namespace npulab::systemc {
+
+namespace {
+
+using isa::Op;
+
+constexpr std::uint8_t kScalarEngine = 0;
+constexpr std::uint8_t kVectorEngine = 1;
+constexpr std::uint64_t kPollEvery = 1U << 16U;
+// A stream that runs this many instructions without a transfer, a flag or its end goes nowhere.
+constexpr std::uint64_t kMostAlone = 1U << 28U;
+
+}  // namespace
+
+FrontEnd::FrontEnd(const sc_core::sc_module_name& name, Session& session, CoreUnit& unit)
+    : Process(name, session, unit.clock),
+      unit_(unit),
+      program_(*unit.shared.program),
+      timer_(program_, *unit.shared.core, unit.shared.cache, *unit.shared.lines) {}
+
+void FrontEnd::start(std::uint64_t cycle) {
+  timer_.reset(cycle);
+  loops_.clear();
+  pc_ = 0;
+  wait_ = Wait::nothing;
+  room_wanted_ = isa::kAllEngines;
+  finished_ = instructions_ = block_flops_ = alone_ = 0;
+  wake_at(cycle);
+}
+
+void FrontEnd::step() {
+  if (wait_ == Wait::done || wait_ == Wait::cores) return;
+  wait_ = Wait::nothing;
+  while (one()) {
+  }
+}
+
+void FrontEnd::spend(std::uint64_t instructions) {
+  instructions_ += instructions;
+  alone_ += instructions;
+  unpolled_ += instructions;
+  if (unpolled_ >= kPollEvery) {
+    unpolled_ = 0;
+    unit_.chip.poll(timer_.cycle());
+  }
+  if (alone_ >= kMostAlone)
+    throw Error(Category::stall, "endless-stream",
+                fmt::format("core {} has run {} instructions up to cycle {} without a transfer, a flag or its end: "
+                            "the loop here never ends",
+                            unit_.state.id, alone_, timer_.cycle()),
+                program_.where(pc_));
+}
+
+// At the end of a loop body: the next turn, or on behind it.
+void FrontEnd::turn_loops() {
+  while (!loops_.empty() && pc_ == loops_.back().end) {
+    if (loops_.back().left > 0) {
+      --loops_.back().left;
+      pc_ = loops_.back().start;
+      return;
+    }
+    loops_.pop_back();
+  }
+}
+
+bool FrontEnd::one() {
+  turn_loops();
+  const std::int32_t number = program_.block_at[pc_];
+  if (number >= 0) {
+    const core::Block& block = program_.blocks[static_cast<std::size_t>(number)];
+    // A loop around this block alone runs all its turns at once.
+    const bool whole_loop = !loops_.empty() && loops_.back().start == pc_ && loops_.back().end == pc_ + block.count;
+    const std::uint64_t times = whole_loop ? loops_.back().left + 1 : 1;
+    run_block(block, times);
+    pc_ += block.count;
+    if (whole_loop) loops_.pop_back();
+    return true;
+  }
+  return step_op(program_.ops[pc_]);
+}
+
+void FrontEnd::run_block(const core::Block& block, std::uint64_t times) {
+  const bool values = unit_.shared.values;
+  const auto index = static_cast<std::uint32_t>(&block - program_.blocks.data());
+  constexpr std::uint64_t kSlice = 4096;  // turns between two looks at the host
+  for (std::uint64_t done = 0; done < times;) {
+    const std::uint64_t turns = std::min(kSlice, times - done);
+    for (std::uint64_t i = 0; i < turns; ++i) {
+      if (block.reads_addresses) {
+        run_addressed(block);
+      } else {
+        core::execute(program_, block, unit_.state, values);
+      }
+    }
+    if (!block.reads_addresses) timer_.run(index, turns);
+    if (block.fixed_flops) block_flops_ += block.flops * turns;
+    done += turns;
+    spend(turns * block.count);
+  }
+}
+
+// A block whose timing depends on its addresses: values and time go hand in hand.
+void FrontEnd::run_addressed(const core::Block& block) {
+  const bool values = unit_.shared.values;
+  for (std::uint32_t pc = block.first; pc < block.first + block.count; ++pc) {
+    const core::MicroOp& op = program_.ops[pc];
+    timer_.issue(pc, core::bank_delay(op, unit_.state));
+    if (values && op.timing.vector) unit_.state.note_registers(program_, pc);
+    if (values || op.family == isa::Family::Scalar) core::execute(program_, pc, unit_.state);
+    else core::post_increment(op, unit_.state);
+  }
+}
+
+bool FrontEnd::step_op(const core::MicroOp& op) {
+  switch (op.family) {
+    case isa::Family::Vector:
+      if (op.op == Op::Vext) break;
+      return vector_op(op);
+    case isa::Family::VectorMemory: return vector_op(op);
+    case isa::Family::Transfer: return transfer(op);
+    case isa::Family::Sync: return sync(op);
+    case isa::Family::Control: return control(op);
+    case isa::Family::Debug:
+      debug(op);
+      ++pc_;
+      return true;
+    case isa::Family::Scalar: break;
+  }
+  if (op.op == Op::Vext && unit_.vector) {
+    if (!unit_.vector->drained()) {
+      wait_ = Wait::engines;
+      return false;
+    }
+    timer_.wait_until(unit_.vector->finished(), report::Stall::dependency);
+  }
+  timer_.issue(pc_);
+  if (op.op == Op::Vext) unit_.state.note_registers(program_, pc_);
+  core::execute(program_, pc_, unit_.state);
+  spend(1);
+  ++pc_;
+  return true;
+}
+
+template <class Engine>
+bool FrontEnd::has_room(const Engine& engine, std::uint8_t number) {
+  if (engine.has_room()) {
+    if (room_wanted_ == number) timer_.wait_until(room_cycle_, report::Stall::queue_full);
+    room_wanted_ = isa::kAllEngines;
+    return true;
+  }
+  wait_ = Wait::room;
+  // Full as far as is known now: what counts is the queue at this stream's own time.
+  if (!reached(timer_.cycle())) {
+    wake_at(timer_.cycle());
+  } else {
+    room_wanted_ = number;
+  }
+  return false;
+}
+
+bool FrontEnd::queue_has_room(std::uint8_t engine) {
+  return engine == kVectorEngine ? has_room(*unit_.vector, engine) : has_room(unit_.dma(engine), engine);
+}
+
+void FrontEnd::room(std::uint8_t engine, std::uint64_t cycle) {
+  if (room_wanted_ != engine) return;
+  room_cycle_ = cycle;
+  wake();
+}
+
+QueueEntry FrontEnd::entry(QueueEntry::Kind kind, std::uint64_t issued) const {
+  QueueEntry result;
+  result.kind = kind;
+  result.pc = pc_;
+  result.cycle = issued + 1;
+  return result;
+}
+
+void FrontEnd::push(std::uint8_t engine, QueueEntry entry) {
+  if (engine == kVectorEngine) unit_.vector->push(std::move(entry));
+  else unit_.dma(engine).push(std::move(entry));
+}
+
+bool FrontEnd::in_step(std::uint8_t engine) const {
+  return engine == kScalarEngine || (engine == kVectorEngine && !unit_.vector);
+}
+
+bool FrontEnd::vector_op(const core::MicroOp& op) {
+  if (!queue_has_room(kVectorEngine)) return false;
+  QueueEntry item = entry(QueueEntry::Kind::vector, timer_.issue(pc_));
+  item.op = std::make_unique<core::MicroOp>(core::freeze(op, unit_.state));
+  core::post_increment(op, unit_.state);
+  unit_.vector->push(std::move(item));
+  spend(1);
+  ++pc_;
+  return true;
+}
+
+bool FrontEnd::transfer(const core::MicroOp& op) {
+  DmaEngine& engine = unit_.dma(op.engine);
+  if (!queue_has_room(op.engine)) return false;
+  const config::DmaPathConfig& path = unit_.shared.core->dma.at(unit_.shared.target->engines[op.engine]).paths[op.path];
+  core::Transfer t = core::resolve_transfer(program_, pc_, unit_.state, unit_.shared.tensors,
+                                            unit_.shared.machine->gm.bytes, path.alignment);
+  QueueEntry item = entry(QueueEntry::Kind::copy, timer_.issue(pc_));
+  item.transfer = t;
+  engine.push(std::move(item));
+  spend(1);
+  alone_ = 0;
+  ++pc_;
+  return true;
+}
+
+core::FlagId FrontEnd::flag_of(const core::MicroOp& op) const {
+  const std::int64_t id = unit_.state.scalar(op.scalars[2]);
+  const isa::Target& target = *unit_.shared.target;
+  if (id < 0 || id >= static_cast<std::int64_t>(target.flag_ids))
+    throw Error(Category::verdict, "flag-id",
+                fmt::format("flag id {} on core {}: ids of {}>{} are 0…{}", id, unit_.state.id,
+                            target.engines[op.engine_from], target.engines[op.engine], target.flag_ids - 1),
+                program_.where(pc_));
+  return {op.engine_from, op.engine, static_cast<std::uint32_t>(id)};
+}
+
+bool FrontEnd::sync(const core::MicroOp& op) {
+  switch (op.op) {
+    case Op::WaitFlag:
+      if (!wait_flag(op)) return false;
+      break;
+    case Op::SetFlag: {
+      const core::FlagId flag = flag_of(op);
+      if (in_step(flag.source)) {
+        const std::uint64_t issued = timer_.issue(pc_);
+        const std::uint64_t done = std::max(timer_.finished(), issued + 1);
+        unit_.publish(flag, done + unit_.shared.core->sync.flag_latency_cycles, program_.where(pc_));
+      } else {
+        if (!queue_has_room(flag.source)) return false;
+        QueueEntry item = entry(QueueEntry::Kind::set, timer_.issue(pc_));
+        item.flag = flag;
+        push(flag.source, std::move(item));
+      }
+      break;
+    }
+    case Op::Barrier:
+      if (!barrier(op)) return false;
+      break;
+    default: return sync_cores();
+  }
+  spend(1);
+  alone_ = 0;
+  ++pc_;
+  return true;
+}
+
+bool FrontEnd::wait_flag(const core::MicroOp& op) {
+  const core::FlagId flag = flag_of(op);
+  if (in_step(flag.destination)) {
+    const auto set = unit_.flags.peek(flag);
+    if (!set) {
+      wait_ = Wait::flag;
+      return false;
+    }
+    timer_.wait_until(*set, report::Stall::flag);
+    const std::uint64_t issued = timer_.issue(pc_);
+    unit_.flags.take(flag, std::max(issued, *set), program_.where(pc_));
+    return true;
+  }
+  if (!queue_has_room(flag.destination)) return false;
+  QueueEntry item = entry(QueueEntry::Kind::wait, timer_.issue(pc_));
+  item.flag = flag;
+  push(flag.destination, std::move(item));
+  return true;
+}
+
+bool FrontEnd::all_finished() {
+  if (!unit_.drained()) {
+    wait_ = Wait::engines;
+    return false;
+  }
+  timer_.wait_until(std::max(timer_.finished(), unit_.engines_finished()), report::Stall::barrier);
+  return true;
+}
+
+bool FrontEnd::barrier(const core::MicroOp& op) {
+  if (op.engine == isa::kAllEngines) {
+    if (!all_finished()) return false;
+    timer_.issue(pc_);
+    return true;
+  }
+  if (in_step(op.engine)) {
+    timer_.wait_until(timer_.finished(), report::Stall::barrier);
+    timer_.issue(pc_);
+    return true;
+  }
+  if (!queue_has_room(op.engine)) return false;
+  push(op.engine, entry(QueueEntry::Kind::barrier, timer_.issue(pc_)));
+  return true;
+}
+
+bool FrontEnd::sync_cores() {
+  if (!all_finished()) return false;
+  const std::uint64_t arrived = timer_.issue(pc_) + 1;
+  spend(1);
+  alone_ = 0;
+  ++pc_;
+  wait_ = Wait::cores;
+  unit_.chip.arrive(arrived);
+  return false;
+}
+
+void FrontEnd::released(std::uint64_t cycle) {
+  timer_.wait_until(cycle, report::Stall::barrier);
+  wait_ = Wait::nothing;
+  wake_at(cycle);
+}
+
+bool FrontEnd::end() {
+  if (!unit_.drained()) {
+    wait_ = Wait::engines;
+    return false;
+  }
+  timer_.issue(pc_);
+  timer_.close_cycle();
+  finished_ = std::max(timer_.finished(), unit_.engines_finished());
+  wait_ = Wait::done;
+  spend(1);
+  unit_.chip.core_done();
+  return false;
+}
+
+bool FrontEnd::control(const core::MicroOp& op) {
+  if (op.op == Op::End) return end();
+  const std::uint64_t issued = timer_.issue(pc_);
+  spend(1);
+  if (op.op == Op::Loop) {
+    loop(op);
+    return true;
+  }
+  const std::int64_t a = unit_.state.scalar(op.scalars[0]);
+  const std::int64_t b = unit_.state.scalar(op.scalars[1]);
+  bool taken = false;
+  switch (op.op) {
+    case Op::Jmp: taken = true; break;
+    case Op::Beq: taken = a == b; break;
+    case Op::Bne: taken = a != b; break;
+    case Op::Blt: taken = a < b; break;
+    case Op::Bge: taken = a >= b; break;
+    default: break;
+  }
+  if (taken) timer_.wait_until(issued + op.timing.latency, report::Stall::dependency);
+  pc_ = taken ? op.target : pc_ + 1;
+  return true;
+}
+
+void FrontEnd::loop(const core::MicroOp& op) {
+  timer_.wait_until(timer_.cycle() + op.timing.latency, report::Stall::dependency);
+  const std::int64_t count = unit_.state.scalar(op.scalars[0]);
+  if (count <= 0) {
+    pc_ = op.target;
+    return;
+  }
+  loops_.push_back({pc_ + 1, op.target, static_cast<std::uint64_t>(count) - 1});
+  ++pc_;
+}
+
+void FrontEnd::debug(const core::MicroOp& op) {
+  spend(1);
+  if (op.op == Op::Print) {
+    unit_.chip.print(fmt::format("core {} cycle {} {}: {}", unit_.state.id, timer_.cycle(), to_string(program_.where(pc_)),
+                                 unit_.state.scalar(op.scalars[0])));
+    return;
+  }
+  if (op.op == Op::Region) {
+    unit_.chip.region(program_.program->strings[static_cast<std::size_t>(op.scalars[0].value)], unit_.state.id,
+                      timer_.cycle());
+    return;
+  }
+  const std::int64_t a = unit_.state.scalar(op.scalars[0]);
+  const std::int64_t b = unit_.state.scalar(op.scalars[1]);
+  if (a != b)
+    throw Error(Category::verdict, "assertion",
+                fmt::format("assertion failed on core {} in cycle {}: {} is not {}", unit_.state.id, timer_.cycle(), a, b),
+                program_.where(pc_));
+}
+
+std::string FrontEnd::standing() const {
+  const std::string where = to_string(program_.where(pc_));
+  switch (wait_) {
+    case Wait::done: return {};
+    case Wait::flag: {
+      const core::FlagId flag = flag_of(program_.ops[pc_]);
+      const auto set = unit_.flags.last_set(flag);
+      return fmt::format("front end: {}: waits for flag {}, which {}", where, unit_.flags.name(flag),
+                         set ? fmt::format("was last set at {} and taken since", to_string(*set)) : "nothing has ever set");
+    }
+    case Wait::room: return fmt::format("front end: {}: waits for room in a full queue", where);
+    case Wait::engines: return fmt::format("front end: {}: waits until its engines are done", where);
+    case Wait::cores: return fmt::format("front end: {}: waits at sync_cores", where);
+    case Wait::nothing: return fmt::format("front end: {}", where);
+  }
+  return {};
+}
+
+}  // namespace npulab::systemc

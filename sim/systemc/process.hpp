@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Base of every engine: one SC_METHOD that sleeps on one event. Whatever an engine waits for lies in counts and
+// queues; a wake-up only makes it look again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <systemc>
+
+#include "sim/core/clock.hpp"
+#include "sim/systemc/session.hpp"
+
+namespace npulab::systemc {
+
+class Process : public sc_core::sc_module {
+ public:
+  Process(const sc_core::sc_module_name& name, Session& session, core::Clock clock);
+
+  // Looks again at `ps` (now, if that is past). The earliest wish wins; step() repeats the others.
+  void wake_at_ps(std::uint64_t ps);
+  void wake_at(std::uint64_t cycle) { wake_at_ps(clock.ps(cycle)); }
+  void wake() { wake_.notify(sc_core::SC_ZERO_TIME); }
+
+  // One line for the report of a stall: where it stands and what it waits for; empty when it is done.
+  virtual std::string standing() const = 0;
+
+ protected:
+  virtual void step() = 0;
+  std::uint64_t now_ps() const { return session_.now_ps(); }
+  // Whether the simulated time has reached the cycle.
+  bool reached(std::uint64_t cycle) const { return clock.ps(cycle) <= now_ps(); }
+
+  const core::Clock clock;
+
+ private:
+  void run();
+  Session& session_;
+  sc_core::sc_event wake_;
+};
+
+}  // namespace npulab::systemc
