@@ -262,9 +262,13 @@ bool never_conflicts(const MicroOp& op, const config::BufferConfig& buffer) {
          memory::LocalBuffer::bank_cycles(buffer, 0, op.element_bytes, op.lanes, op.element_bytes) <= 1;
 }
 
+// Its flops depend on the lanes that take part.
+bool counts_lanes(const MicroOp& op) { return op.flops_per_lane != 0 && (op.has(Mod::n) || op.has(Mod::mask)); }
+
 void summarise(Block& block, std::span<const MicroOp> ops, const config::BufferConfig& buffer) {
   for (std::uint32_t i = 0; i < block.count; ++i)
-    if (ops[i].family == isa::Family::Scalar || ops[i].has(Mod::inc)) block.scalar_ops.push_back(block.first + i);
+    if (ops[i].family == isa::Family::Scalar || ops[i].has(Mod::inc) || counts_lanes(ops[i]))
+      block.bare.push_back(block.first + i);
   std::set<std::uint16_t> written;
   std::set<std::uint16_t> live_in;
   for (const MicroOp& op : ops) {
@@ -276,8 +280,7 @@ void summarise(Block& block, std::span<const MicroOp> ops, const config::BufferC
       written.insert(static_cast<std::uint16_t>(op.timing.write.first + r));
     if (op.timing.vector) ++block.vector_count;
     if (op.family == isa::Family::VectorMemory && !never_conflicts(op, buffer)) block.reads_addresses = true;
-    if (op.flops_per_lane != 0 && (op.has(Mod::n) || op.has(Mod::mask))) block.fixed_flops = false;
-    block.flops += std::uint64_t{op.flops_per_lane} * op.lanes;
+    if (!counts_lanes(op)) block.flops += std::uint64_t{op.flops_per_lane} * op.lanes;
   }
   block.written.assign(written.begin(), written.end());
   block.live_in.assign(live_in.begin(), live_in.end());

@@ -89,8 +89,7 @@ void masked_lanes(const MicroOp& op, CoreState& state, std::byte* dst, Sources s
   const unsigned size = element_size(op.type);
   Scratch spread;
   sources = with_broadcast(op, state, sources, std::max(active, 1U), spread);
-  if (op.flops_per_lane != 0 && (op.has(Mod::n) || op.has(Mod::mask)))
-    state.flops += std::uint64_t{op.flops_per_lane} * active;
+  if (op.flops_per_lane != 0 && (op.has(Mod::n) || op.has(Mod::mask))) count_flops(op, state, lanes);
   if (op.format == Format::Reduction) {
     std::array<std::byte, 8> result{};
     if (active > 0) op.lane(result.data(), sources.a, nullptr, nullptr, active);
@@ -427,15 +426,23 @@ std::uint32_t bank_delay(const MicroOp& op, CoreState& state) {
   return cycles > 1 ? cycles - 1 : 0;
 }
 
+void execute_bare(const DecodedProgram& program, std::uint32_t pc, CoreState& state) {
+  const MicroOp& op = program.ops[pc];
+  if (op.family == isa::Family::Scalar) {
+    execute(program, pc, op, state);
+    return;
+  }
+  if (op.flops_per_lane != 0 && (op.has(Mod::n) || op.has(Mod::mask))) count_flops(op, state, op.lanes);
+  post_increment(op, state);
+}
+
+void count_flops(const MicroOp& op, CoreState& state, std::uint32_t lanes) {
+  state.flops += std::uint64_t{op.flops_per_lane} * active_lanes(op, state, lanes);
+}
+
 void execute(const DecodedProgram& program, const Block& block, CoreState& state, bool with_values) {
   if (!with_values) {
-    for (const std::uint32_t pc : block.scalar_ops) {
-      if (program.ops[pc].family == isa::Family::Scalar) {
-        execute(program, pc, state);
-      } else {
-        post_increment(program.ops[pc], state);
-      }
-    }
+    for (const std::uint32_t pc : block.bare) execute_bare(program, pc, state);
     return;
   }
   state.note_registers(program, block);

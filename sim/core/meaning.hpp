@@ -21,6 +21,11 @@ MicroOp freeze(const MicroOp& op, const CoreState& state);
 // Cycles beyond the first that the banks need for a memory operation of the register form.
 std::uint32_t bank_delay(const MicroOp& op, CoreState& state);
 
+// Only what a run without values needs of one operation: scalar work, post-increment, flops of some lanes.
+void execute_bare(const DecodedProgram& program, std::uint32_t pc, CoreState& state);
+// Adds the flops of the active lanes of an operation.
+void count_flops(const MicroOp& op, CoreState& state, std::uint32_t lanes);
+
 // Runs a block once. `with_values` false: only what changes scalar registers.
 void execute(const DecodedProgram& program, const Block& block, CoreState& state, bool with_values);
 

@@ -96,12 +96,11 @@ struct Block {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
   bool reads_addresses = false;   // timing depends on addresses (bank conflicts possible): never cached
-  bool fixed_flops = true;        // flops do not depend on modifiers held in registers
-  std::uint64_t flops = 0;
+  std::uint64_t flops = 0;        // of the operations that always use all lanes
   std::uint32_t vector_count = 0;
   std::vector<std::uint16_t> live_in;    // vector registers read before they are written
   std::vector<std::uint16_t> written;    // vector registers written
-  std::vector<std::uint32_t> scalar_ops; // those that change scalar registers: all that a run without values needs
+  std::vector<std::uint32_t> bare;       // all that a run without values needs: scalar work, post-increments, lane counts
 };
 
 struct DecodedProgram {

@@ -169,7 +169,6 @@ void execute_ub(const DecodedProgram& program, std::uint32_t pc, const MicroOp& 
     keep_masked(op, state, access.lanes, old, dst);
     scatter(program, pc, state, access.dst, repeat, dst.data());
   }
-  state.flops += std::uint64_t{op.flops_per_lane} * access.lanes * access.repeats;
 }
 
 std::uint64_t ub_bank_cycles(const UbAccess& access, CoreState& state) {

@@ -105,7 +105,7 @@ void FrontEnd::run_block(const core::Block& block, std::uint64_t times) {
       }
     }
     if (!block.reads_addresses) timer_.run(index, turns);
-    if (block.fixed_flops) block_flops_ += block.flops * turns;
+    block_flops_ += block.flops * turns;
     done += turns;
     spend(turns * block.count);
   }
@@ -118,8 +118,8 @@ void FrontEnd::run_addressed(const core::Block& block) {
     const core::MicroOp& op = program_.ops[pc];
     timer_.issue(pc, core::bank_delay(op, unit_.state));
     if (values && op.timing.vector) unit_.state.note_registers(program_, pc);
-    if (values || op.family == isa::Family::Scalar) core::execute(program_, pc, unit_.state);
-    else core::post_increment(op, unit_.state);
+    if (values) core::execute(program_, pc, unit_.state);
+    else core::execute_bare(program_, pc, unit_.state);
   }
 }
 

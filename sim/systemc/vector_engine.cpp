@@ -132,7 +132,11 @@ void VectorEngine::run_registers(QueueEntry& entry) {
   if (unit_.shared.values) {
     unit_.state.note_registers(*unit_.shared.program, entry.pc);
     core::execute(*unit_.shared.program, entry.pc, op, unit_.state);
+  } else if (op.has(isa::Mod::n) || op.has(isa::Mod::mask)) {
+    core::count_flops(op, unit_.state, op.lanes);
   }
+  if (!op.has(isa::Mod::n) && !op.has(isa::Mod::mask))
+    unit_.state.flops += std::uint64_t{op.flops_per_lane} * op.lanes;
   free_ = start;
   finished_ = std::max(finished_, issue_.finished());
   pop(start);
@@ -174,6 +178,7 @@ void VectorEngine::run_ub(QueueEntry& entry) {
   for (const core::UbOperand* operand : {&access.a, &access.b, &access.c})
     if (operand->used) read_bytes_ += operand->bytes * access.repeats;
   written_bytes_ += access.dst.bytes * access.repeats;
+  unit_.state.flops += std::uint64_t{op.flops_per_lane} * access.lanes * access.repeats;
   if (unit_.shared.values) core::execute_ub(*unit_.shared.program, entry.pc, op, unit_.state, access);
   pop(start);
 }
