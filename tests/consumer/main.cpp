@@ -16,7 +16,7 @@ int main() try {
   const npulab::isa::Source source{"consumer.npu",
                                    ".kernel consumer\n"
                                    "  mov s0, 64\n"
-                                   "  halt\n"};
+                                   "  end\n"};
   const npulab::isa::Kernel kernel = npulab::isa::assemble(source, target);
   fmt::print("{} instructions\n", kernel.programs.front().instructions.size());
   return kernel.programs.front().instructions.size() == 2 ? 0 : 1;
