@@ -21,6 +21,10 @@ struct LineCounters {
     starts.resize(size);
     waits.resize(size);
   }
+  void clear() {
+    starts.assign(starts.size(), 0);
+    waits.assign(waits.size(), 0);
+  }
 };
 
 // Shared by all cores that run one program on one machine.

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/simulation.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <optional>
+
+#include "isa/check.hpp"
+#include "sim/config/describe.hpp"
+#include "sim/core/float_control.hpp"
+#include "sim/dram/gm_model.hpp"
+#include "sim/memory/sparse_memory.hpp"
+#include "sim/systemc/chip.hpp"
+#include "sim/systemc/collect.hpp"
+#include "sim/systemc/gm_arbiter.hpp"
+#include "sim/values/simd.hpp"
+
+namespace npulab {
+
+namespace {
+
+constexpr std::uint64_t kTensorAlignment = 4096;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }
+
+// Rows of a tensor: all dimensions but the last.
+std::uint64_t rows(const isa::Tensor& tensor) {
+  if (tensor.shape.empty()) return 1;
+  std::uint64_t count = 1;
+  for (std::size_t i = 0; i + 1 < tensor.shape.size(); ++i) count *= static_cast<std::uint64_t>(tensor.shape[i]);
+  return count;
+}
+
+std::uint64_t dense_bytes(const isa::Tensor& tensor) { return (tensor.elements() * isa::bits(tensor.type) + 7) / 8; }
+
+std::uint64_t row_bytes(const isa::Tensor& tensor) {
+  const std::uint64_t last = tensor.shape.empty() ? 1 : static_cast<std::uint64_t>(tensor.shape.back());
+  return (last * isa::bits(tensor.type) + 7) / 8;
+}
+
+std::uint64_t pitch_bytes(const isa::Tensor& tensor) {
+  return (static_cast<std::uint64_t>(tensor.pitch) * isa::bits(tensor.type) + 7) / 8;
+}
+
+bool padded(const isa::Tensor& tensor) { return pitch_bytes(tensor) != row_bytes(tensor); }
+
+// Deterministic order of construction: a Fisher-Yates shuffle by splitmix64.
+std::vector<std::uint32_t> construction_order(std::uint32_t cores, std::uint64_t seed) {
+  std::vector<std::uint32_t> order(cores);
+  std::iota(order.begin(), order.end(), 0U);
+  if (seed == 0) return order;
+  for (std::uint32_t i = cores; i > 1; --i) {
+    seed += 0x9e3779b97f4a7c15U;
+    std::uint64_t z = seed;
+    z = (z ^ z >> 30U) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ z >> 27U) * 0x94d049bb133111ebU;
+    std::swap(order[i - 1], order[(z ^ z >> 31U) % i]);
+  }
+  return order;
+}
+
+}  // namespace
+
+struct Simulation::Impl {
+  Impl(config::Machine given_machine, isa::Kernel given_kernel, SimulationOptions given_options);
+
+  const isa::Tensor& tensor(const std::string& name) const;
+  std::size_t index(const isa::Tensor& tensor) const {
+    return static_cast<std::size_t>(&tensor - kernel.header.tensors.data());
+  }
+  void place_tensors();
+  void load_inputs();
+  report::Report run();
+  void header(report::Report& report) const;
+  void check_outputs();
+  systemc::Listener listener();
+
+  config::Machine machine;
+  isa::Kernel kernel;
+  SimulationOptions options;
+  const config::CoreTypeConfig* core = nullptr;
+  isa::Target target;
+  std::uint32_t cores = 0;
+  std::vector<core::GmTensor> placed;
+  std::vector<std::span<const std::byte>> inputs;   // by tensor; data() null: none
+  std::vector<std::optional<std::byte>> padding;
+  memory::SparseMemory gm;
+  std::uint64_t output_bytes = 0;
+};
+
+Simulation::Impl::Impl(config::Machine given_machine, isa::Kernel given_kernel, SimulationOptions given_options)
+    : machine(std::move(given_machine)),
+      kernel(std::move(given_kernel)),
+      options(std::move(given_options)),
+      gm(machine.gm.bytes) {
+  if (kernel.programs.size() != 1)
+    throw Error(Category::input, "several-programs",
+                fmt::format("kernel {} has {} programs; a launch runs one program on one core type",
+                            kernel.header.name, kernel.programs.size()));
+  const std::string& type = kernel.programs.front().core_type;
+  target = config::make_target(machine, type);
+  core = &machine.core_types.at(target.core_type);
+  isa::check(kernel, target);
+  cores = options.cores == 0 ? core->count : options.cores;
+  if (cores > core->count)
+    throw Error(Category::input, "too-many-cores",
+                fmt::format("a launch on {} cores: {} has {} of type {}", cores, machine.name, core->count, target.core_type));
+  place_tensors();
+  inputs.resize(kernel.header.tensors.size());
+  padding.resize(kernel.header.tensors.size());
+}
+
+void Simulation::Impl::place_tensors() {
+  std::uint64_t next = 0;
+  std::string list;
+  for (const isa::Tensor& tensor : kernel.header.tensors) {
+    const std::uint64_t bytes = tensor.bytes();
+    placed.push_back({tensor.name, next, bytes});
+    list += fmt::format("\n  {} {} bytes", tensor.name, bytes);
+    const std::uint64_t room = round_up(std::max<std::uint64_t>(bytes, 1), kTensorAlignment);
+    if (bytes > machine.gm.bytes || next > machine.gm.bytes - bytes)
+      throw Error(Category::input, "gm-full",
+                  fmt::format("the tensors need more than the {} bytes of gm on {}:{}", machine.gm.bytes, machine.name, list));
+    next += room;
+    if (tensor.direction != isa::Direction::in) output_bytes += dense_bytes(tensor);
+  }
+}
+
+const isa::Tensor& Simulation::Impl::tensor(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const isa::Tensor& t : kernel.header.tensors) {
+    if (t.name == name) return t;
+    names.push_back(t.name);
+  }
+  throw Error(Category::input, "unknown-tensor",
+              fmt::format("kernel {} has no tensor '{}'{}", kernel.header.name, name, suggestion(name, names)));
+}
+
+void Simulation::Impl::load_inputs() {
+  gm.clear();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const isa::Tensor& t = kernel.header.tensors[i];
+    if (padding[i] && padded(t)) {
+      const std::vector<std::byte> fill(placed[i].bytes, *padding[i]);
+      gm.write(placed[i].base, fill.data(), fill.size());
+    }
+    if (t.direction == isa::Direction::out || dense_bytes(t) == 0 || options.timing_only) continue;
+    if (inputs[i].data() == nullptr)
+      throw Error(Category::input, "missing-input",
+                  fmt::format("kernel {} reads tensor '{}', and no values were given for it", kernel.header.name, t.name));
+    if (!padded(t)) {
+      gm.adopt(placed[i].base, inputs[i]);
+      continue;
+    }
+    for (std::uint64_t row = 0; row < rows(t); ++row)
+      gm.write(placed[i].base + row * pitch_bytes(t), inputs[i].data() + row * row_bytes(t), row_bytes(t));
+  }
+}
+
+systemc::Listener Simulation::Impl::listener() {
+  systemc::Listener result;
+  if (options.progress)
+    result.poll = [this](std::uint64_t cycle, std::uint64_t stored) {
+      options.progress(cycle, output_bytes == 0 ? -1.0
+                                                : std::min(1.0, static_cast<double>(stored) / static_cast<double>(output_bytes)));
+    };
+  result.print = options.print;
+  return result;
+}
+
+void Simulation::Impl::header(report::Report& report) const {
+  report.npulab_version = version();
+  report.kernel = kernel.header.name;
+  report.kernel_hash = fmt::format("{:016x}", kernel.hash());
+  report.machine = machine.name;
+  report.resolved_machine = config::to_json(machine);
+  for (const isa::Parameter& parameter : kernel.header.params) report.params[parameter.name] = parameter.value;
+  report.overflow_mode = machine.numerics.overflow == config::Overflow::inf ? "inf" : "saturate";
+  report.simd_path = std::string(values::simd_path());
+}
+
+report::Report Simulation::Impl::run() {
+  const auto begin = std::chrono::steady_clock::now();
+  const core::FloatControl exact;  // round to nearest, subnormals kept, whatever the host process set
+  std::vector<std::uint64_t> bases;
+  for (const core::GmTensor& t : placed) bases.push_back(t.base);
+  const core::DecodedProgram program = core::decode(kernel, kernel.programs.front(), machine, *core, target, bases);
+  if (options.timing_only && program.values_steer_time)
+    throw Error(Category::input, "values-steer-time",
+                fmt::format("--timing-only is not possible: '{}' makes the time of {} depend on tensor values",
+                            program.value_steered_by, kernel.header.name),
+                {kernel.source_name, 0, 0});
+  core::LineCounters lines;
+  lines.resize(program.ops.size());
+  core::BlockCache cache(program);
+  core::Diagnostics diagnostics;
+  systemc::Shared shared;
+  shared.machine = &machine;
+  shared.core = core;
+  shared.target = &target;
+  shared.program = &program;
+  shared.cache = options.block_cache ? &cache : nullptr;
+  shared.lines = &lines;
+  shared.gm = &gm;
+  shared.tensors = placed;
+  shared.diagnostics = &diagnostics;
+  shared.sanitize = options.timing_only || options.sanitize == SanitizeLevel::off ? core::Sanitize::off : core::Sanitize::fast;
+  shared.values = !options.timing_only;
+
+  systemc::Session session;
+  const auto scope = session.scope();
+  std::unique_ptr<dram::GmModel> model;
+  std::unique_ptr<systemc::GmPort> port;
+  if (options.memory_factory) {
+    port = options.memory_factory(machine);
+  } else {
+    model = dram::make_gm_model(machine.gm);
+    port = std::make_unique<systemc::GmArbiter>("gm", *model);
+  }
+  shared.port = port.get();
+  systemc::Chip chip(session, shared, cores, listener(), construction_order(cores, options.construction_seed));
+  for (std::uint32_t i = 0; i <= options.warmup; ++i) {
+    load_inputs();
+    lines.clear();
+    chip.run(session);
+    cache.settle(lines);
+  }
+  report::Report report;
+  header(report);
+  systemc::collect(chip, shared, model.get(), report);
+  report.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report::self_check(report);
+  return report;
+}
+
+Simulation::Simulation(config::Machine machine, isa::Kernel kernel, SimulationOptions options)
+    : impl_(std::make_unique<Impl>(std::move(machine), std::move(kernel), std::move(options))) {}
+Simulation::~Simulation() = default;
+Simulation::Simulation(Simulation&&) noexcept = default;
+
+const isa::Kernel& Simulation::kernel() const { return impl_->kernel; }
+const config::Machine& Simulation::machine() const { return impl_->machine; }
+
+void Simulation::set_input(const std::string& name, std::span<const std::byte> elements) {
+  const isa::Tensor& tensor = impl_->tensor(name);
+  if (tensor.direction == isa::Direction::out)
+    throw Error(Category::input, "not-an-input", fmt::format("tensor '{}' is written by the kernel, not read", name));
+  if (elements.size() != dense_bytes(tensor))
+    throw Error(Category::input, "wrong-size",
+                fmt::format("tensor '{}' takes {} bytes ({} elements of {}), {} were given", name, dense_bytes(tensor),
+                            tensor.elements(), isa::name(tensor.type), elements.size()));
+  if (isa::bits(tensor.type) % 8 != 0 && rows(tensor) > 1 && tensor.elements() / rows(tensor) % 2 != 0)
+    throw Error(Category::input, "half-bytes",
+                fmt::format("tensor '{}' of {} needs rows of an even number of elements", name, isa::name(tensor.type)));
+  impl_->inputs[impl_->index(tensor)] = elements;
+}
+
+void Simulation::set_padding(const std::string& name, std::byte value) {
+  impl_->padding[impl_->index(impl_->tensor(name))] = value;
+}
+
+report::Report Simulation::run() { return impl_->run(); }
+
+std::vector<std::byte> Simulation::output(const std::string& name, std::uint64_t* unwritten) const {
+  const isa::Tensor& tensor = impl_->tensor(name);
+  const core::GmTensor& place = impl_->placed[impl_->index(tensor)];
+  std::vector<std::byte> result(dense_bytes(tensor));
+  std::uint64_t missing = 0;
+  const std::uint64_t row = row_bytes(tensor);
+  for (std::uint64_t r = 0; row > 0 && r < rows(tensor); ++r) {
+    const std::uint64_t address = place.base + r * pitch_bytes(tensor);
+    impl_->gm.read(address, result.data() + r * row, row);
+    if (impl_->gm.written(address, row)) continue;
+    for (std::uint64_t i = 0; i < row; ++i) missing += impl_->gm.written(address + i, 1) ? 0 : 1;
+  }
+  if (unwritten != nullptr) *unwritten = missing;
+  return result;
+}
+
+std::string version() { return NPULAB_VERSION; }
+
+}  // namespace npulab

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/systemc/collect.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+namespace npulab::systemc {
+
+namespace {
+
+constexpr double kPsPerUs = 1e6;
+
+// One resource that the work cannot pass faster than its width.
+struct Least {
+  std::string what;
+  double us = 0;
+};
+
+class Collector {
+ public:
+  Collector(Chip& chip, const Shared& shared, dram::GmModel* model, report::Report& report)
+      : chip_(chip),
+        shared_(shared),
+        model_(model),
+        report_(report),
+        clock_(chip.cores().front()->clock),
+        cores_(chip.cores().size()) {}
+
+  void run() {
+    totals();
+    engines();
+    gm();
+    buffers();
+    bound();
+    hot_spots();
+    regions();
+    findings();
+  }
+
+ private:
+  double us(double cycles) const { return cycles * 1e6 / static_cast<double>(clock_.hz()); }
+  std::uint64_t starts(isa::Port port) const;
+  void totals();
+  void engines();
+  void add_engine(const std::string& name, const std::vector<report::EngineCycles>& cycles,
+                  std::vector<std::pair<std::string, std::uint64_t>> counters);
+  void gm();
+  void buffers();
+  void bound();
+  std::string held_up_by(const Least& most) const;
+  void hot_spots();
+  void regions();
+  void findings();
+  void vector_traffic(std::vector<std::uint64_t>& read, std::vector<std::uint64_t>& written,
+                      std::vector<std::uint64_t>& accesses) const;
+
+  Chip& chip_;
+  const Shared& shared_;
+  dram::GmModel* model_;
+  report::Report& report_;
+  const core::Clock clock_;
+  const std::uint64_t cores_;
+  std::uint64_t gm_read_ = 0;
+  std::uint64_t gm_written_ = 0;
+};
+
+// Instructions started on a port, over all cores.
+std::uint64_t Collector::starts(isa::Port port) const {
+  std::uint64_t sum = 0;
+  for (std::size_t pc = 0; pc < shared_.program->ops.size(); ++pc) {
+    const core::MicroOp& op = shared_.program->ops[pc];
+    const core::Timing& timing = chip_.cores().front()->vector && op.unit_timing.vector ? op.unit_timing : op.timing;
+    if (timing.port == port && op.family != isa::Family::Debug)
+      sum += shared_.lines->starts[pc] * timing.interval;
+  }
+  return sum;
+}
+
+void Collector::totals() {
+  report_.cores = cores_;
+  report_.cycles = chip_.cycles();
+  report_.time_us = us(static_cast<double>(report_.cycles));
+  report_.dispatch_us = shared_.machine->launch.dispatch_us;
+  for (std::size_t pc = 0; pc < shared_.lines->starts.size(); ++pc)
+    report_.instructions += shared_.lines->starts[pc];
+  for (const auto& core : chip_.cores()) report_.flops += core->front->block_flops() + core->state.flops;
+  report_.gflops = report_.time_us > 0 ? static_cast<double>(report_.flops) / report_.time_us / 1e3 : 0;
+}
+
+void Collector::add_engine(const std::string& name, const std::vector<report::EngineCycles>& cycles,
+                           std::vector<std::pair<std::string, std::uint64_t>> counters) {
+  report::Engine engine;
+  engine.name = name;
+  engine.instances = cycles.size();
+  for (const report::EngineCycles& one : cycles) {
+    if (one.accounted() > report_.cycles)
+      throw Error(Category::internal, "cycles-do-not-add-up",
+                  fmt::format("engine {} accounts for {} of {} cycles", name, one.accounted(), report_.cycles));
+    engine.cycles.add(one);
+    engine.idle_cycles += report_.cycles - one.accounted();
+  }
+  engine.busy_cycles = engine.cycles.busy;
+  const double all = static_cast<double>(report_.cycles) * static_cast<double>(engine.instances);
+  engine.utilization = all > 0 ? static_cast<double>(engine.busy_cycles) / all : 0;
+  engine.counters = std::move(counters);
+  report_.engines.push_back(std::move(engine));
+}
+
+void Collector::engines() {
+  std::vector<report::EngineCycles> scalar;
+  std::vector<report::EngineCycles> vector;
+  for (const auto& core : chip_.cores()) {
+    scalar.push_back(core->front->stats().scalar);
+    vector.push_back(core->vector ? core->vector->cycles() : core->front->stats().vector);
+  }
+  add_engine("scalar", scalar, {});
+  add_engine("vector", vector,
+             {{"load_starts", starts(isa::Port::Load)},
+              {"store_starts", starts(isa::Port::Store)},
+              {"arithmetic_starts", starts(isa::Port::Arithmetic)}});
+  for (std::size_t i = 0; i < chip_.cores().front()->engines.size(); ++i) {
+    std::vector<report::EngineCycles> cycles;
+    DmaStats sum;
+    for (const auto& core : chip_.cores()) {
+      const DmaStats& stats = core->engines[i]->stats();
+      cycles.push_back(stats.cycles);
+      sum.copies += stats.copies;
+      sum.requests += stats.requests;
+      sum.bytes += stats.bytes;
+      gm_read_ += stats.gm_read_bytes;
+      gm_written_ += stats.gm_write_bytes;
+    }
+    add_engine(shared_.target->engines[i + 2], cycles,
+               {{"copies", sum.copies}, {"requests", sum.requests}, {"bytes", sum.bytes}});
+  }
+}
+
+void Collector::gm() {
+  report::Memory gm;
+  gm.name = "gm";
+  gm.read_bytes = gm_read_;
+  gm.write_bytes = gm_written_;
+  const double bytes = static_cast<double>(gm_read_ + gm_written_);
+  gm.bandwidth_gbps = report_.time_us > 0 ? bytes / report_.time_us / 1e3 : 0;
+  gm.peak_gbps = config::gm_peak_bytes_per_second(shared_.machine->gm) / 1e9;
+  report_.intensity = bytes > 0 ? static_cast<double>(report_.flops) / bytes : 0;
+  if (model_ != nullptr) {
+    const dram::GmStats& stats = model_->stats();
+    if (stats.read_bytes != gm_read_ || stats.write_bytes != gm_written_)
+      throw Error(Category::internal, "bytes-lost",
+                  fmt::format("the DMA engines moved {} + {} bytes, gm saw {} + {}", gm_read_, gm_written_,
+                              stats.read_bytes, stats.write_bytes));
+    gm.accesses = stats.requests;
+    gm.utilization = gm.bandwidth_gbps / gm.peak_gbps;
+    const dram::ChannelStats total = stats.total();
+    std::apply([&](const auto&... field) { (gm.counters.emplace_back(std::string(field.key), total.*field.member), ...); },
+               dram::ChannelStats::fields());
+    const double time_ps = report_.time_us * kPsPerUs;
+    if (time_ps > 0)
+      gm.bus_occupancy = static_cast<double>(total.busy_ps) / (time_ps * static_cast<double>(stats.channels.size()));
+  } else {
+    for (const report::Engine& engine : report_.engines)
+      for (const auto& [name, value] : engine.counters)
+        if (name == "requests") gm.accesses += value;
+    gm.peak_gbps = 0;  // a memory of the user's own: its peak is not known
+  }
+  report_.memories.push_back(std::move(gm));
+}
+
+void Collector::vector_traffic(std::vector<std::uint64_t>& read, std::vector<std::uint64_t>& written,
+                               std::vector<std::uint64_t>& accesses) const {
+  for (std::size_t pc = 0; pc < shared_.program->ops.size(); ++pc) {
+    const core::MicroOp& op = shared_.program->ops[pc];
+    const bool store = op.op == isa::Op::Vst || op.op == isa::Op::Sts;
+    const bool load = op.op == isa::Op::Vld || op.op == isa::Op::Vgather || op.op == isa::Op::Lds;
+    if (!store && !load) continue;
+    const std::uint64_t times = shared_.lines->starts[pc];
+    const std::uint8_t space = op.addresses[store ? 0 : 1].space;
+    (store ? written : read)[space] += times * op.lanes * op.element_bytes;
+    accesses[space] += times;
+  }
+}
+
+void Collector::buffers() {
+  const std::size_t spaces = shared_.target->spaces.size();
+  std::vector<std::uint64_t> read(spaces), written(spaces), accesses(spaces);
+  vector_traffic(read, written, accesses);
+  for (const auto& core : chip_.cores()) {
+    for (const auto& engine : core->engines) {
+      for (std::size_t s = 1; s < spaces; ++s) {
+        read[s] += engine->read_bytes()[s];
+        written[s] += engine->written_bytes()[s];
+      }
+    }
+    if (core->vector) {
+      read[shared_.target->vector_space] += core->vector->read_bytes();
+      written[shared_.target->vector_space] += core->vector->written_bytes();
+    }
+  }
+  for (std::size_t s = 1; s < spaces; ++s) {
+    report::Memory memory;
+    memory.name = shared_.target->spaces[s].name;
+    memory.read_bytes = read[s];
+    memory.write_bytes = written[s];
+    memory.accesses = accesses[s];
+    const double bytes = static_cast<double>(read[s] + written[s]);
+    memory.bandwidth_gbps = report_.time_us > 0 ? bytes / report_.time_us / 1e3 : 0;
+    report_.memories.push_back(std::move(memory));
+  }
+}
+
+void Collector::bound() {
+  std::vector<Least> least;
+  if (model_ != nullptr)
+    least.push_back({"gm bandwidth", static_cast<double>(model_->lower_bound_ps(gm_read_ + gm_written_)) / kPsPerUs});
+  const double cores = static_cast<double>(cores_);
+  const config::IssuePorts& ports = shared_.core->vector.ports;
+  const auto per_port = [&](const char* what, isa::Port port, unsigned count) {
+    least.push_back({what, us(static_cast<double>(starts(port)) / cores / count)});
+  };
+  per_port("vector load port", isa::Port::Load, ports.load);
+  per_port("vector store port", isa::Port::Store, ports.store);
+  per_port("vector arithmetic port", isa::Port::Arithmetic, ports.arithmetic);
+  least.push_back({"issue width", us(static_cast<double>(report_.instructions) / cores / shared_.core->vector.issue_width)});
+  for (std::size_t i = 0; i < chip_.cores().front()->engines.size(); ++i) {
+    std::uint64_t most = 0;
+    for (const auto& core : chip_.cores()) most = std::max(most, core->engines[i]->stats().least_cycles);
+    least.push_back({fmt::format("width of {}", shared_.target->engines[i + 2]), us(static_cast<double>(most))});
+  }
+  const Least* most = &least.front();
+  for (const Least& one : least)
+    if (one.us > most->us) most = &one;
+  report_.bound.lower_bound_us = most->us;
+  report_.bound.limited_by = most->us > 0 ? most->what : "nothing";
+  report_.bound.bounded_by = held_up_by(*most);
+}
+
+// What the run's time went to: the limiting resource while it is at work, else the longest wait of the front.
+std::string Collector::held_up_by(const Least& most) const {
+  constexpr double kAtWork = 0.75;
+  if (report_.time_us <= 0) return "nothing";
+  if (most.us >= kAtWork * report_.time_us)
+    return fmt::format("{} (at work {:.0f} % of the time)", most.what, 100 * most.us / report_.time_us);
+  const report::Engine* worst_engine = nullptr;
+  std::size_t worst = 0;
+  double share = 0;
+  for (const report::Engine& engine : report_.engines) {
+    const double all = static_cast<double>(report_.cycles) * static_cast<double>(engine.instances);
+    for (std::size_t cause = 0; cause < report::kStallCount; ++cause) {
+      const double part = static_cast<double>(engine.cycles.stall[cause]) / all;
+      // A wait for a flag or a barrier only passes on what holds up another engine.
+      const auto which = static_cast<report::Stall>(cause);
+      if (which == report::Stall::flag || which == report::Stall::barrier || which == report::Stall::queue_full) continue;
+      if (part <= share) continue;
+      share = part;
+      worst = cause;
+      worst_engine = &engine;
+    }
+  }
+  if (worst_engine == nullptr) return most.what;
+  return fmt::format("{} stalled by {} ({:.0f} % of the time)", worst_engine->name, report::kStalls[worst].name, 100 * share);
+}
+
+void Collector::hot_spots() {
+  std::map<std::uint32_t, report::HotSpot> by_line;
+  const isa::Program& program = *shared_.program->program;
+  for (std::size_t pc = 0; pc < shared_.lines->starts.size(); ++pc) {
+    const std::uint32_t line = pc < program.lines.size() ? program.lines[pc] : 0;
+    report::HotSpot& spot = by_line[line];
+    spot.line = line;
+    spot.starts += shared_.lines->starts[pc];
+    spot.wait_cycles += shared_.lines->waits[pc];
+  }
+  const std::vector<std::string>& source = shared_.program->kernel->source_lines;
+  for (auto& [line, spot] : by_line) {
+    if (spot.wait_cycles == 0) continue;
+    if (line > 0 && line <= source.size()) spot.text = source[line - 1];
+    report_.hot_spots.push_back(spot);
+  }
+  std::stable_sort(report_.hot_spots.begin(), report_.hot_spots.end(),
+                   [](const report::HotSpot& a, const report::HotSpot& b) { return a.wait_cycles > b.wait_cycles; });
+  constexpr std::size_t kMostSpots = 10;
+  if (report_.hot_spots.size() > kMostSpots) report_.hot_spots.resize(kMostSpots);
+}
+
+void Collector::regions() {
+  std::vector<RegionMark> marks = chip_.regions();
+  std::stable_sort(marks.begin(), marks.end(), [](const RegionMark& a, const RegionMark& b) {
+    return a.core != b.core ? a.core < b.core : a.cycle < b.cycle;
+  });
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    const bool last = i + 1 == marks.size() || marks[i + 1].core != marks[i].core;
+    const std::uint64_t end =
+        last ? chip_.cores()[marks[i].core]->front->finished() - chip_.start_cycle() : marks[i + 1].cycle;
+    auto known = std::find_if(report_.regions.begin(), report_.regions.end(),
+                              [&](const report::Region& r) { return r.name == marks[i].name; });
+    if (known == report_.regions.end()) {
+      report_.regions.push_back({marks[i].name, marks[i].cycle, 0});
+      known = report_.regions.end() - 1;
+    }
+    known->first_cycle = std::min(known->first_cycle, marks[i].cycle);
+    known->cycles += end - marks[i].cycle;
+  }
+}
+
+void Collector::findings() {
+  std::vector<core::Diagnostic> all = shared_.diagnostics->all();
+  // Cores ran in simulated time; their findings are told by place.
+  std::stable_sort(all.begin(), all.end(), [](const core::Diagnostic& a, const core::Diagnostic& b) {
+    return a.where.line != b.where.line ? a.where.line < b.where.line : a.code < b.code;
+  });
+  for (const core::Diagnostic& d : all)
+    report_.diagnostics.push_back({d.severity == core::Severity::error ? "error" : "warning", d.code, d.message,
+                                   to_string(d.where), d.count});
+  if (shared_.diagnostics->dropped() > 0)
+    report_.diagnostics.push_back({"warning", "more-findings",
+                                   fmt::format("{} further findings are not listed", shared_.diagnostics->dropped()), "", 1});
+}
+
+}  // namespace
+
+void collect(Chip& chip, const Shared& shared, dram::GmModel* model, report::Report& report) {
+  Collector(chip, shared, model, report).run();
+}
+
+}  // namespace npulab::systemc
