@@ -194,9 +194,8 @@ class MachineChecker {
                       first == last ? " is" : fmt::format("…{} are", last), whole));
       return;
     }
-    const bool by_dma = row_.family == Family::Transfer;
     const auto alignment = static_cast<std::int64_t>(std::max<std::uint64_t>(1, space.alignment));
-    if (by_dma || value.imm % alignment == 0) return;
+    if (value.imm % alignment == 0) return;
     const std::string address =
         buffer != nullptr ? fmt::format("buffer '{}' lies at {}, so offset {} is address {} of '{}'",
                                         buffer->name, buffer->address, offset, value.imm, space.name)

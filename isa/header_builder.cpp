@@ -11,14 +11,11 @@ namespace npulab::isa {
 
 namespace {
 
-constexpr std::size_t kMostTensors = kNoTensor;  // Operand::tensor is an index below kNoTensor
-constexpr std::size_t kMostDimensions = 8;
-
 std::string stem(const std::string& file) {
   const std::size_t folder = file.find_last_of('/');
   const std::string base = folder == std::string::npos ? file : file.substr(folder + 1);
   const std::string name = base.substr(0, base.find_last_of('.'));
-  return name.empty() ? "kernel" : name;
+  return is_kernel_name(name) ? name : "kernel";
 }
 
 std::string type_names() {
@@ -92,13 +89,7 @@ void HeaderBuilder::kernel(Cursor& cursor) {
   std::string name;
   const int column = cursor.peek().column;
   while (!cursor.at_end() && cursor.peek().kind != TokenKind::string) name += cursor.next().text;
-  constexpr std::string_view kExtra = "_-./";
-  bool good = !name.empty() && name.front() != '/' && name.back() != '/' &&
-              name.find("//") == std::string::npos && name.find("..") == std::string::npos;
-  for (const char c : name)
-    good = good && ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                    kExtra.find(c) != std::string_view::npos);
-  if (!good)
+  if (!is_kernel_name(name))
     cursor.fail(
         "syntax",
         fmt::format("'{}' is not a kernel name: letters, digits, _ - and . in parts with / between", name),
@@ -200,11 +191,6 @@ void HeaderBuilder::tensor(Cursor& cursor) {
     tensor_layout(tensor, cursor);
     if (header_.tensors.size() >= kMostTensors)
       cursor.fail("value-range", fmt::format("a kernel has at most {} tensors", kMostTensors), name.column);
-    try {
-      tensor.bytes();
-    } catch (const Error& error) {
-      cursor.fail(error.code(), error.message(), name.column);
-    }
     Symbol symbol;
     symbol.kind = SymbolKind::tensor;
     symbol.value = static_cast<std::int64_t>(header_.tensors.size());
@@ -222,18 +208,11 @@ void HeaderBuilder::tensor(Cursor& cursor) {
 void HeaderBuilder::tensor_layout(Tensor& tensor, Cursor& cursor) const {
   const std::string_view usage = info(Directive::tensor).usage;
   cursor.expect("[", usage);
+  int column = cursor.peek().column;
   do {
-    const int column = cursor.peek().column;
-    const std::int64_t size = evaluate(cursor, symbols_);
-    if (size < 0)
-      cursor.fail("value-range", fmt::format("dimension {} of tensor {} is below 0", size, tensor.name),
-                  column);
-    tensor.shape.push_back(size);
+    tensor.shape.push_back(evaluate(cursor, symbols_));
   } while (cursor.accept(","));
   cursor.expect("]", usage);
-  if (tensor.shape.size() > kMostDimensions)
-    cursor.fail("value-range", fmt::format("tensor {} has {} dimensions; the most is {}", tensor.name,
-                                           tensor.shape.size(), kMostDimensions));
   const Token& direction = cursor.identifier("in, out or inout", usage);
   const auto known = direction_named(direction.text);
   if (!known)
@@ -242,24 +221,17 @@ void HeaderBuilder::tensor_layout(Tensor& tensor, Cursor& cursor) const {
                 direction.column);
   tensor.direction = *known;
   tensor.pitch = tensor.shape.back();
-  const int column = cursor.peek().column;
-  if (cursor.accept_word("pitch")) {
+  if (cursor.at_word("pitch")) {
+    column = cursor.next().column;
     cursor.expect("=", usage);
     tensor.pitch = evaluate(cursor, symbols_);
-    if (tensor.pitch < tensor.shape.back())
-      cursor.fail("value-range",
-                  fmt::format("pitch {} of tensor {} is below its last dimension, {} elements", tensor.pitch,
-                              tensor.name, tensor.shape.back()),
-                  column);
   }
-  const std::int64_t width = bits(tensor.type);
-  if (tensor.shape.size() > 1 && (tensor.pitch % 8) * width % 8 != 0)
-    cursor.fail("value-range",
-                fmt::format("rows of tensor {} take {} × {} bits, which is no whole number of bytes; "
-                            "give it an even pitch",
-                            tensor.name, tensor.pitch, width),
-                column);
   if (!cursor.at_end()) tensor.doc = cursor.string("a text", usage);
+  try {
+    check_layout(tensor);
+  } catch (const Error& error) {
+    cursor.fail(error.code(), error.message(), column);
+  }
 }
 
 void HeaderBuilder::reference(Cursor& cursor) {

@@ -225,6 +225,16 @@ std::string_view spelled(std::string_view name) {
   return name.substr(0, name.find(kLocalMark));
 }
 
+bool is_identifier(std::string_view text) {
+  const std::size_t first = !text.empty() && text[0] == '.' ? 1 : 0;
+  if (text.size() <= first || !is_letter(text[first]) || text.back() == '.') return false;
+  for (std::size_t i = first; i < text.size(); ++i) {
+    const bool dot = text[i] == '.' && text[i - 1] != '.';
+    if (!dot && (!is_word(text[i]) || text[i] == kLocalMark)) return false;
+  }
+  return true;
+}
+
 std::string lower_case(std::string_view text) {
   std::string result(text);
   for (char& c : result)

@@ -35,6 +35,7 @@ Line lex_line(std::string_view text, const std::string& file, int number, bool l
 // Names that belong to one expansion of a macro or loop body carry a suffix that no source can spell.
 std::string local_name(std::string_view name, std::uint64_t expansion);
 std::string_view spelled(std::string_view name);  // without that suffix
+bool is_identifier(std::string_view text);        // the whole text is one identifier that a source can spell
 std::string lower_case(std::string_view text);
 
 std::vector<std::string> split_lines(std::string_view text);  // at \n, \r\n; a byte order mark is dropped

@@ -50,4 +50,33 @@ std::uint64_t Tensor::bytes() const {
   return (product(*this, static_cast<std::uint64_t>(pitch), bits(type)) + 7) / 8;
 }
 
+void check_layout(const Tensor& tensor) {
+  constexpr std::size_t kMostDimensions = 8;
+  const auto fail = [](const std::string& message) { throw Error(Category::input, "value-range", message); };
+  if (tensor.shape.empty() || tensor.shape.size() > kMostDimensions)
+    fail(fmt::format("tensor '{}' has {} dimensions; the range is 1…{}", tensor.name, tensor.shape.size(),
+                     kMostDimensions));
+  for (const std::int64_t size : tensor.shape)
+    if (size < 0) fail(fmt::format("dimension {} of tensor '{}' is below 0", size, tensor.name));
+  if (tensor.pitch < tensor.shape.back())
+    fail(fmt::format("pitch {} of tensor '{}' is below its last dimension, {} elements", tensor.pitch,
+                     tensor.name, tensor.shape.back()));
+  if (tensor.shape.size() > 1 && (tensor.pitch % 8) * bits(tensor.type) % 8 != 0)
+    fail(fmt::format(
+        "rows of tensor '{}' take {} × {} bits, which is no whole number of bytes; give it an even pitch",
+        tensor.name, tensor.pitch, bits(tensor.type)));
+  tensor.bytes();
+}
+
+bool is_kernel_name(std::string_view name) {
+  constexpr std::string_view kExtra = "_-./";
+  if (name.empty() || name.front() == '/' || name.back() == '/') return false;
+  if (name.find("//") != std::string_view::npos || name.find("..") != std::string_view::npos) return false;
+  for (const char c : name) {
+    const bool good = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!good && kExtra.find(c) == std::string_view::npos) return false;
+  }
+  return true;
+}
+
 }  // namespace npulab::isa

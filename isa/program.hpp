@@ -46,6 +46,14 @@ struct Reference {
   std::map<std::string, std::string> arguments;
 };
 
+inline constexpr std::size_t kMostTensors = kNoTensor;  // Operand::tensor is an index below kNoTensor
+
+// Throws Error(input): dimensions number 1 to 8 and are not negative, the pitch is at least the last one,
+// rows begin at whole bytes, the size fits 63 bits.
+void check_layout(const Tensor& tensor);
+
+bool is_kernel_name(std::string_view name);  // letters, digits, _ - and . in parts with / between
+
 struct KernelHeader {
   std::string name;  // "gemv/register_blocked"
   std::string doc;

@@ -15,15 +15,19 @@ namespace {
 constexpr std::array<std::string_view, 7> kSymbolKinds{
     "parameter", "constant", "loop variable", "buffer", "tensor", "scalar register", "vector register"};
 
-bool reserved(std::string_view name) {
+}  // namespace
+
+bool is_definable_name(std::string_view name) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
+  for (const char c : name)
+    if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'))
+      return false;
   const auto is_predefined = [&](const PredefinedName& row) { return row.name == name; };
   const auto is_function = [&](const FunctionInfo& row) { return row.name == name; };
-  return std::any_of(kPredefinedNames.begin(), kPredefinedNames.end(), is_predefined) ||
-         std::any_of(kFunctions.begin(), kFunctions.end(), is_function) || name == "v" || name == "s" ||
-         name == "inf" || name == "nan";
+  return std::none_of(kPredefinedNames.begin(), kPredefinedNames.end(), is_predefined) &&
+         std::none_of(kFunctions.begin(), kFunctions.end(), is_function) && !register_named(name) &&
+         name != "v" && name != "s" && name != "inf" && name != "nan";
 }
-
-}  // namespace
 
 std::string_view name(SymbolKind kind) {
   return kSymbolKinds[static_cast<std::size_t>(kind)];
@@ -34,7 +38,7 @@ void Symbols::check_free(const Token& token, const Cursor& cursor) const {
   if (as_written.find('.') != std::string_view::npos)
     cursor.fail("syntax", fmt::format("'{}' is not a name: letters, digits and _ only", as_written),
                 token.column);
-  if (reserved(as_written) || register_named(as_written))
+  if (!is_definable_name(as_written))
     cursor.fail("reserved-name",
                 fmt::format("'{}' has a meaning of its own and cannot be defined", as_written), token.column);
   const Symbol* earlier = find(token.text);

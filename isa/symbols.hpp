@@ -70,6 +70,8 @@ inline constexpr std::array<PredefinedName, 4> kPredefinedNames{{
      "number of cores of the machine"},
 }};
 
+bool is_definable_name(std::string_view name);  // letters, digits and _, without a meaning of its own
+
 class Symbols {
  public:
   explicit Symbols(const Target* target) : target_(target) {}  // nullptr: no machine is known

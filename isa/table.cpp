@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<InstructionInfo, kOpCount> kInstructions{{
 #define NPU_INSTRUCTION(NAME, MNEMONIC, CODE, FAMILY, PORT, COST, FORMAT, TYPES, TYPES2, MEANING)           \
   {Op::NAME,          #MNEMONIC,     CODE,  Family::FAMILY, Port::PORT, CostClass::COST,                    \
-   Format::FORMAT,    TYPES,         TYPES2, MEANING},
+   Format::FORMAT,    TYPES,         TYPES2, MEANING,        #PORT,      #COST},
 #include "isa/instructions.def"
 }};
 

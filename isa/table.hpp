@@ -93,6 +93,8 @@ struct InstructionInfo {
   DTypeSet types;
   DTypeSet types2;
   std::string_view meaning;
+  std::string_view port_name;  // as the enumerators are spelled
+  std::string_view cost_name;
 };
 
 std::span<const InstructionInfo> instructions();

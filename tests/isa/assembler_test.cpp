@@ -13,7 +13,9 @@ namespace {
 
 using test::assembled;
 
-const Instruction& at(const Kernel& kernel, std::size_t index) { return kernel.programs.at(0).instructions.at(index); }
+const Instruction& at(const Kernel& kernel, std::size_t index) {
+  return kernel.programs.at(0).instructions.at(index);
+}
 
 TEST(Assembler, WholeKernel) {
   const Kernel kernel = assembled(R"(

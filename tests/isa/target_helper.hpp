@@ -62,7 +62,8 @@ inline bool same_programs(const Kernel& a, const Kernel& b) {
   if (a.programs.size() != b.programs.size()) return false;
   for (std::size_t i = 0; i < a.programs.size(); ++i)
     if (a.programs[i].core_type != b.programs[i].core_type ||
-        a.programs[i].instructions != b.programs[i].instructions || a.programs[i].strings != b.programs[i].strings)
+        a.programs[i].instructions != b.programs[i].instructions ||
+        a.programs[i].strings != b.programs[i].strings)
       return false;
   return true;
 }
