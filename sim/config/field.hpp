@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One Field per key of a machine file: key, member, unit, legal range, sentence. Loader, validation, defaults, units,
-// JSON schema, reference page, echo and Python attributes are all derived from the tables made of these.
+// One Field per key of a machine file: key, member, unit, legal range, sentence. Loader, validation,
+// defaults, units, JSON schema, reference page, echo and Python attributes are all derived from the tables
+// made of these.
 #pragma once
 
 #include <limits>
@@ -16,15 +17,15 @@ struct Field {
   double min;             // numbers only; both ends are legal
   double max;
   std::string_view doc;
-  bool required;          // true: no default, the machine file (or what it extends) must say it
+  bool required;  // true: no default, the machine file (or what it extends) must say it
 };
 
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 // A number with its range.
 template <class S, class M>
-constexpr Field<S, M> number(std::string_view key, M S::*member, std::string_view unit, double min, double max,
-                             std::string_view doc) {
+constexpr Field<S, M> number(std::string_view key, M S::*member, std::string_view unit, double min,
+                             double max, std::string_view doc) {
   return {key, member, unit, min, max, doc, false};
 }
 

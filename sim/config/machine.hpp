@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine as data: every struct stands beside the table of its keys. Nothing else names a key of a machine file.
+// A machine as data: every struct stands beside the table of its keys. Nothing else names a key of a machine
+// file.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ inline constexpr double kMostBytes = 1ULL << 48;
 
 // Latency or interval of each class of vector instructions. Order and names follow isa::CostClass.
 struct VectorCosts {
-  unsigned load = 1, store = 1, simple = 1, add = 1, multiply = 1, fma = 1, divide = 1, transcendental = 1, convert = 1,
-           reduce = 1, permute = 1;
+  unsigned load = 1, store = 1, simple = 1, add = 1, multiply = 1, fma = 1, divide = 1, transcendental = 1,
+           convert = 1, reduce = 1, permute = 1;
 
   static constexpr auto fields() {
     using T = VectorCosts;
@@ -45,15 +46,16 @@ struct ScalarCosts {
 
   static constexpr auto fields() {
     using T = ScalarCosts;
-    return std::tuple{number("op", &T::op, "cycles", 1, kMostCycles, "moves, add, logic, shifts, min, max"),
-                      number("multiply", &T::multiply, "cycles", 1, kMostCycles, "mul"),
-                      number("divide", &T::divide, "cycles", 1, kMostCycles, "div, rem"),
-                      number("load", &T::load, "cycles", 1, kMostCycles, "lds from a local buffer"),
-                      number("store", &T::store, "cycles", 1, kMostCycles, "sts to a local buffer"),
-                      number("branch", &T::branch, "cycles", 1, kMostCycles,
-                             "from a taken branch to the next instruction; one that is not taken takes one cycle"),
-                      number("loop", &T::loop, "cycles", 1, kMostCycles,
-                             "set-up of a hardware loop, once; its turns cost nothing")};
+    return std::tuple{
+        number("op", &T::op, "cycles", 1, kMostCycles, "moves, add, logic, shifts, min, max"),
+        number("multiply", &T::multiply, "cycles", 1, kMostCycles, "mul"),
+        number("divide", &T::divide, "cycles", 1, kMostCycles, "div, rem"),
+        number("load", &T::load, "cycles", 1, kMostCycles, "lds from a local buffer"),
+        number("store", &T::store, "cycles", 1, kMostCycles, "sts to a local buffer"),
+        number("branch", &T::branch, "cycles", 1, kMostCycles,
+               "from a taken branch to the next instruction; one that is not taken takes one cycle"),
+        number("loop", &T::loop, "cycles", 1, kMostCycles,
+               "set-up of a hardware loop, once; its turns cost nothing")};
   }
 };
 
@@ -94,8 +96,8 @@ struct VectorConfig {
   unsigned operation_bits = 128;
   unsigned max_repeat = 255;
   std::string buffer = "ub";
-  std::vector<isa::DType> types{isa::DType::f32, isa::DType::f16, isa::DType::i32, isa::DType::i16, isa::DType::i8,
-                                isa::DType::u8};
+  std::vector<isa::DType> types{isa::DType::f32, isa::DType::f16, isa::DType::i32,
+                                isa::DType::i16, isa::DType::i8,  isa::DType::u8};
   VectorCosts latency;
   VectorCosts interval;
 
@@ -103,7 +105,8 @@ struct VectorConfig {
     using T = VectorConfig;
     return std::tuple{
         value("operands", &T::operands,
-              "form of vector operands: registers, or ub (views of the buffer, 8 blocks of 32 bytes per repeat)"),
+              "form of vector operands: registers, or ub (views of the buffer, 8 blocks of 32 bytes per "
+              "repeat)"),
         number("queue_depth", &T::queue_depth, "instructions", 0, 1024,
                "instructions that wait for the vector unit; 0: they issue in step with the scalar ones"),
         number("issue_width", &T::issue_width, "per cycle", 1, 16,
@@ -112,12 +115,15 @@ struct VectorConfig {
         number("registers", &T::registers, "", 1, 255, "vector registers v0, v1, … (registers form)"),
         number("register_bits", &T::register_bits, "bits", 32, 65536, "width of one register; whole bytes"),
         number("operation_bits", &T::operation_bits, "bits", 32, 65536,
-               "width of one operation: a whole number of registers (registers form) or of bytes per cycle (ub form)"),
-        number("max_repeat", &T::max_repeat, "repeats", 1, 65535, "most repeats of one instruction (ub form)"),
+               "width of one operation: a whole number of registers (registers form) or of bytes per cycle "
+               "(ub form)"),
+        number("max_repeat", &T::max_repeat, "repeats", 1, 65535,
+               "most repeats of one instruction (ub form)"),
         value("buffer", &T::buffer, "the local buffer that vector loads, stores and views address"),
         value("types", &T::types, "element types that the unit has"),
         value("latency", &T::latency, "cycles from issue until the result can be used, by class"),
-        value("interval", &T::interval, "cycles between two starts of the class on one port (ub form: per repeat)")};
+        value("interval", &T::interval,
+              "cycles between two starts of the class on one port (ub form: per repeat)")};
   }
 };
 
@@ -137,7 +143,8 @@ struct BufferConfig {
         number("banks", &T::banks, "", 1, 1024, "banks; word w of bank_bytes lies in bank w mod banks"),
         number("bank_bytes", &T::bank_bytes, "bytes", 1, 4096, "bytes that one bank gives in a cycle"),
         number("bank_ports", &T::bank_ports, "per cycle", 1, 8,
-               "words of one bank that one access may touch in a cycle; more is a bank conflict and takes further cycles")};
+               "words of one bank that one access may touch in a cycle; more is a bank conflict and takes "
+               "further cycles")};
   }
 };
 
@@ -181,7 +188,8 @@ struct DmaEngineConfig {
     return std::tuple{
         number("queue_depth", &T::queue_depth, "instructions", 1, 4096,
                "instructions that wait for the engine; the scalar unit stalls when it is full"),
-        value("port", &T::port, "engines of one core with the same port share its width; empty: a port of its own"),
+        value("port", &T::port,
+              "engines of one core with the same port share its width; empty: a port of its own"),
         required(value("paths", &T::paths, "from where to where it copies"))};
   }
 };
@@ -195,14 +203,15 @@ struct SyncConfig {
 
   static constexpr auto fields() {
     using T = SyncConfig;
-    return std::tuple{
-        number("flag_ids", &T::flag_ids, "", 1, 256, "flags 0, 1, … for each pair of engines"),
-        number("flag_max", &T::flag_max, "", 1, 65535, "how often a flag may be set before a wait takes it back"),
-        number("flag_latency_cycles", &T::flag_latency_cycles, "cycles", 0, kMostCycles,
-               "from the end of the source's work until the waiting engine goes on"),
-        number("barrier_latency_cycles", &T::barrier_latency_cycles, "cycles", 0, kMostCycles,
-               "from the last arrival until the cores go on"),
-        value("flag_pairs", &T::flag_pairs, "legal pairs as 'source>destination'; empty: all pairs of two engines")};
+    return std::tuple{number("flag_ids", &T::flag_ids, "", 1, 256, "flags 0, 1, … for each pair of engines"),
+                      number("flag_max", &T::flag_max, "", 1, 65535,
+                             "how often a flag may be set before a wait takes it back"),
+                      number("flag_latency_cycles", &T::flag_latency_cycles, "cycles", 0, kMostCycles,
+                             "from the end of the source's work until the waiting engine goes on"),
+                      number("barrier_latency_cycles", &T::barrier_latency_cycles, "cycles", 0, kMostCycles,
+                             "from the last arrival until the cores go on"),
+                      value("flag_pairs", &T::flag_pairs,
+                            "legal pairs as 'source>destination'; empty: all pairs of two engines")};
   }
 };
 
@@ -217,13 +226,14 @@ struct CoreTypeConfig {
 
   static constexpr auto fields() {
     using T = CoreTypeConfig;
-    return std::tuple{required(number("count", &T::count, "", 1, 4096, "cores of this type")),
-                      required(number("clock_mhz", &T::clock_mhz, "MHz", 1, 10000, "clock of the core")),
-                      value("scalar", &T::scalar, "scalar unit"),
-                      value("vector", &T::vector, "vector unit"),
-                      required(value("buffers", &T::buffers, "local buffers of one core, by name")),
-                      required(value("dma", &T::dma, "DMA engines of one core, by name")),
-                      value("sync", &T::sync, "flags and barriers")};
+    return std::tuple{
+        required(number("count", &T::count, "", 1, 4096, "cores of this type")),
+        required(number("clock_mhz", &T::clock_mhz, "MHz", 1, 10000, "clock of the core")),
+        value("scalar", &T::scalar, "scalar unit"),
+        required(value("vector", &T::vector, "vector unit, the core's compute unit; {} takes the defaults")),
+        required(value("buffers", &T::buffers, "local buffers of one core, by name")),
+        required(value("dma", &T::dma, "DMA engines of one core, by name")),
+        value("sync", &T::sync, "flags and barriers")};
   }
 };
 
@@ -232,8 +242,8 @@ enum class Refresh : std::uint8_t { none, per_bank, all_bank };
 enum class PagePolicy : std::uint8_t { open, closed };
 enum class AddressHash : std::uint8_t { none, xor_fold };
 
-// Device memory. `ideal` uses bandwidth_gbps and latency_ns alone; `dram` the rest too, and its peak bandwidth is
-// channels * channel_gbps.
+// Device memory. `ideal` uses bandwidth_gbps and latency_ns alone; `dram` the rest too, and its peak
+// bandwidth is channels * channel_gbps.
 struct GmConfig {
   GmModel model = GmModel::dram;
   std::uint64_t bytes = 1ULL << 30;
@@ -258,10 +268,12 @@ struct GmConfig {
     constexpr double kMostNs = 1e6;
     return std::tuple{
         value("model", &T::model, "ideal (bandwidth and latency alone) or dram"),
-        required(number("bytes", &T::bytes, "bytes", 1, kMostBytes, "capacity; costs the host only what is touched")),
+        required(number("bytes", &T::bytes, "bytes", 1, kMostBytes,
+                        "capacity; costs the host only what is touched")),
         number("latency_ns", &T::latency_ns, "ns", 0, kMostNs,
                "way through the chip and the controller and back, without the DRAM's own timing"),
-        number("bandwidth_gbps", &T::bandwidth_gbps, "GB/s", 1e-3, 1e6, "peak of the ideal model (1 GB = 10^9 bytes)"),
+        number("bandwidth_gbps", &T::bandwidth_gbps, "GB/s", 1e-3, 1e6,
+               "peak of the ideal model (1 GB = 10^9 bytes)"),
         number("channels", &T::channels, "", 1, 1024, "independent (pseudo-)channels"),
         number("channel_gbps", &T::channel_gbps, "GB/s", 1e-3, 1e5, "peak of one channel"),
         number("banks", &T::banks, "per channel", 1, 1024, "banks of one channel"),
@@ -270,23 +282,28 @@ struct GmConfig {
                "smallest transfer; a request that covers part of one moves all of it"),
         number("interleave_bytes", &T::interleave_bytes, "bytes", 1, 1 << 20,
                "consecutive bytes on one channel before the next"),
-        value("hash", &T::hash, "xor_fold mixes higher address bits into channel and bank, so that no pitch camps on one"),
+        value("hash", &T::hash,
+              "xor_fold mixes higher address bits into channel and bank, so that no pitch camps on one"),
         value("page_policy", &T::page_policy, "open keeps a row open after an access, closed closes it"),
         number("t_rcd_ns", &T::t_rcd_ns, "ns", 0, kMostNs, "activate to read or write"),
         number("t_rp_ns", &T::t_rp_ns, "ns", 0, kMostNs, "precharge to activate"),
         number("t_cl_ns", &T::t_cl_ns, "ns", 0, kMostNs, "read to first data"),
         number("t_ras_ns", &T::t_ras_ns, "ns", 0, kMostNs, "activate to precharge"),
         number("t_rrd_ns", &T::t_rrd_ns, "ns", 0, kMostNs, "activate to activate of another bank"),
-        number("t_faw_ns", &T::t_faw_ns, "ns", 0, kMostNs, "window that holds at most four activates of a channel"),
-        number("t_ccd_ns", &T::t_ccd_ns, "ns", 0, kMostNs, "least time between two column commands of a channel; a burst's own time if that is longer"),
+        number("t_faw_ns", &T::t_faw_ns, "ns", 0, kMostNs,
+               "window that holds at most four activates of a channel"),
+        number("t_ccd_ns", &T::t_ccd_ns, "ns", 0, kMostNs,
+               "least time between two column commands of a channel; a burst's own time if that is longer"),
         number("t_wtr_ns", &T::t_wtr_ns, "ns", 0, kMostNs, "turnaround from the last written data to a read"),
         number("t_rtw_ns", &T::t_rtw_ns, "ns", 0, kMostNs, "turnaround from the last read data to a write"),
         number("t_wr_ns", &T::t_wr_ns, "ns", 0, kMostNs, "last written data to precharge"),
         value("refresh", &T::refresh, "none, per_bank (one bank at a time, in turn) or all_bank"),
-        number("t_refi_ns", &T::t_refi_ns, "ns", 1, kMostNs, "between two refreshes of a bank (all_bank: of the channel)"),
+        number("t_refi_ns", &T::t_refi_ns, "ns", 1, kMostNs,
+               "between two refreshes of a bank (all_bank: of the channel)"),
         number("t_rfc_ns", &T::t_rfc_ns, "ns", 0, kMostNs, "length of a refresh"),
         number("grant_bytes", &T::grant_bytes, "bytes", 1, 65536,
-               "most bytes that one DMA engine gets before the others have their turn: the controller's batching")};
+               "most bytes that one DMA engine gets before the others have their turn: the controller's "
+               "batching")};
   }
 };
 
@@ -308,10 +325,10 @@ struct LaunchConfig {
 
   static constexpr auto fields() {
     using T = LaunchConfig;
-    return std::tuple{
-        number("dispatch_us", &T::dispatch_us, "us", 0, 1e6, "host to device, reported apart from the kernel's time"),
-        number("stagger_cycles", &T::stagger_cycles, "cycles", 0, kMostCycles,
-               "core i starts i times this later")};
+    return std::tuple{number("dispatch_us", &T::dispatch_us, "us", 0, 1e6,
+                             "host to device, reported apart from the kernel's time"),
+                      number("stagger_cycles", &T::stagger_cycles, "cycles", 0, kMostCycles,
+                             "core i starts i times this later")};
   }
 };
 

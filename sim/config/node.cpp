@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -37,7 +38,12 @@ class Builder final : public YAML::EventHandler {
  public:
   Builder(std::string source, Problems& problems) : source_(std::move(source)), problems_(problems) {}
 
-  Node take() { return std::move(root_); }
+  // The tree, once the parser is done. Errors: input "yaml-syntax" for a key that is no text; only now,
+  // because an open bracket looks like one until the parser finds out.
+  Node take() {
+    if (bad_key_) throw Error(Category::input, "yaml-syntax", "a key must be plain text", *bad_key_);
+    return std::move(root_);
+  }
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -113,8 +119,6 @@ class Builder final : public YAML::EventHandler {
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, NodeKind kind) {
     refuse_tag(mark, tag);
     if (open_.size() >= kDeepest) refuse_depth(mark);
-    if (!open_.empty() && open_.back().node.kind == NodeKind::map && !open_.back().key_pending)
-      refuse("yaml-syntax", "a key must be plain text", mark);
     open_.push_back({node_at(mark, kind), anchor, false, {}, {}});
   }
 
@@ -135,8 +139,7 @@ class Builder final : public YAML::EventHandler {
     if (parent.node.kind == NodeKind::list) {
       parent.node.items.push_back(std::move(node));
     } else if (!parent.key_pending) {
-      if (node.kind != NodeKind::scalar)
-        throw Error(Category::input, "yaml-syntax", "a key must be plain text", node.where);
+      if (node.kind != NodeKind::scalar && !bad_key_) bad_key_ = node.where;
       parent.key_pending = true;
       parent.key = std::move(node.text);
       parent.key_where = std::move(node.where);
@@ -174,17 +177,38 @@ class Builder final : public YAML::EventHandler {
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Node> anchors_;
   std::size_t nodes_ = 0;
+  std::optional<Where> bad_key_;
 };
 
-void refuse_control_characters(const std::string& text, const std::string& source) {
+// Bytes of the UTF-8 sequence at `at`, 0 when it is none (overlong forms and surrogates are none either).
+std::size_t utf8_length(const std::string& text, std::size_t at) {
+  const auto byte = [&](std::size_t i) {
+    return static_cast<unsigned char>(at + i < text.size() ? text[at + i] : 0);
+  };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0U) != 0x80) return 0;
+  const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
+  const bool beyond = (first == 0xed && byte(1) > 0x9f) || (first == 0xf4 && byte(1) > 0x8f);
+  return overlong || beyond ? 0 : length;
+}
+
+// Errors: input "not-text" at the first byte that is none.
+void require_text(const std::string& text, const std::string& source) {
   Where where{source, 1, 1};
-  for (const char c : text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    const std::size_t length = utf8_length(text, at);
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 && c != '\n' && c != '\r' && c != '\t')
+    if (length == 0 || (byte < 0x20 && c != '\n' && c != '\r' && c != '\t'))
       throw Error(Category::input, "not-text",
-                  fmt::format("not a text file: it holds the byte 0x{:02x}", byte), where);
+                  fmt::format("not a text file (UTF-8): it holds the byte 0x{:02x}", byte), where);
     where.column = c == '\n' ? 1 : where.column + 1;
     where.line += c == '\n' ? 1 : 0;
+    at += length;
   }
 }
 
@@ -218,7 +242,7 @@ std::string describe(const Node& node) {
 }
 
 Node parse_yaml(const std::string& text, const std::string& source, Problems& problems) {
-  refuse_control_characters(text, source);
+  require_text(text, source);
   try {
     std::istringstream stream(text);
     YAML::Parser parser(stream);

@@ -34,8 +34,8 @@ std::string describe(const Node& node);
 
 // Reads one document. Repeated keys are added to `problems`, the first one stays.
 // Errors: input "yaml-syntax" (also: more than one document, tags, keys that are no text, an alias inside its
-// own anchor), "not-text" (control characters), "too-large" (more than 100,000 nodes with aliases expanded,
-// or nesting deeper than 64).
+// own anchor), "not-text" (control characters, no UTF-8), "too-large" (more than 100,000 nodes with aliases
+// expanded, or nesting deeper than 64).
 Node parse_yaml(const std::string& text, const std::string& source, Problems& problems);
 
 // Puts `child` over `base`: maps key by key, everything else is replaced whole. A null in the child marks a

@@ -170,11 +170,16 @@ class Reader {
 
   void value(const Node& node, std::string& out, const Limits&, const std::string& path) {
     if (!expect(node, "text", path, false)) return;
-    if (node.text.size() > kLongestText)
+    std::string_view text = node.text;
+    while (!text.empty() && text.back() == '\n') text.remove_suffix(1);  // of a YAML block
+    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+    if (text.size() > kLongestText)
       add_value("out-of-range", path,
-                fmt::format("has {} bytes, at most {} are legal", node.text.size(), kLongestText), node);
+                fmt::format("has {} bytes, at most {} are legal", text.size(), kLongestText), node);
+    else if (std::any_of(text.begin(), text.end(), is_control))
+      add_value("wrong-type", path, "expects one line of text, without control characters", node);
     else
-      out = node.text;
+      out = text;
   }
 
   template <Choice T>

@@ -9,7 +9,6 @@
 #include <string>
 #include <utility>
 
-#include "sim/config/choices.hpp"
 #include "sim/config/names.hpp"
 #include "sim/config/walk.hpp"
 
@@ -19,10 +18,6 @@ namespace {
 
 constexpr std::size_t kMostNamed =
     64;  // buffers or engines of one core type: operands hold their index in a byte
-
-bool is_power_of_two(unsigned n) {
-  return (n & (n - 1)) == 0;
-}
 
 class Validator {
  public:
@@ -232,13 +227,6 @@ class Validator {
       refuse_combination(at(path, &T::bytes),
                          fmt::format("{} is less than a row on each channel: {} x {} = {}", gm.bytes,
                                      shown(gm, &T::channels), shown(gm, &T::row_bytes), least));
-    if (gm.hash == AddressHash::xor_fold) {
-      for (const auto member : {&T::channels, &T::banks})
-        if (!is_power_of_two(gm.*member))
-          refuse_combination(at(path, member),
-                             fmt::format("{} is no power of two, which {} {} needs", gm.*member,
-                                         key_of(&T::hash), choice_name(gm.hash)));
-    }
     if (gm.t_ras_ns < gm.t_rcd_ns)
       refuse_combination(at(path, &T::t_ras_ns),
                          fmt::format("{} is shorter than {}: a row closes before it is read", gm.t_ras_ns,
