@@ -25,8 +25,8 @@ trap leave EXIT
 echo "== $suite: minimal system"
 debootstrap --variant=minbase "$suite" "$base" "$mirror" >"$work.log"
 # What this machine needs to reach its mirrors, a fresh system needs too.
-cp /etc/resolv.conf "$base/etc/resolv.conf"
-for file in /etc/pip.conf /etc/ssl/certs/ca-certificates.crt /etc/apt/apt.conf.d/*artifact* /etc/apt/apt.conf.d/*proxy*; do
+apt-config dump | grep '^Acquire::' >"$base/etc/apt/apt.conf.d/99host"
+for file in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
   if [ -f "$file" ]; then mkdir -p "$base$(dirname "$file")"; cp "$file" "$base$file"; fi
 done
 git clone -q --no-hardlinks . "$base/npulab"

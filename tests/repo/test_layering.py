@@ -11,7 +11,7 @@ import pytest
 from support import ROOT, shipped
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
-STANDARD = re.compile(r"[a-z0-9_]+|(?:immintrin|cpuid|unistd|fcntl|signal)\.h|sys/[a-z]+\.h")
+STANDARD = re.compile(r"[a-z0-9_]+|(?:[ixp]mmintrin|cpuid|unistd|fcntl|signal)\.h|sys/[a-z]+\.h")
 SOURCES = [path for path in shipped("isa", "sim", "kernels", "pysim") if path.suffix in {".hpp", ".cpp", ".def"}]
 
 
