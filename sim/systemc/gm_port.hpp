@@ -14,14 +14,14 @@ struct GmRequest {
   std::uint64_t address = 0;
   std::uint32_t bytes = 0;
   bool write = false;
-  std::uint64_t at_ps = 0;            // arrival at the memory, simulated time since the start of the run
-  std::uint64_t done_ps = kPending;   // last byte there (read) or accepted (write); set by the port
+  std::uint64_t at_ps = 0;           // arrival at the memory, on the time axis of the session
+  std::uint64_t done_ps = kPending;  // last byte there (read) or accepted (write); set by the port
 };
 
-// What one engine asks for in one turn: at most GmConfig::grant_bytes, requests with at_ps ascending. The caller
-// owns it and leaves it in place until `pending` is 0.
+// What one engine asks for in one turn: at most GmConfig::grant_bytes, requests with at_ps ascending. The
+// caller owns it and leaves it in place until `pending` is 0.
 struct GmBatch {
-  std::uint32_t core = 0;     // who asks: ties of one time are granted in the order of core, then engine
+  std::uint32_t core = 0;  // who asks: ties of one time are granted in the order of core, then engine
   std::uint32_t engine = 0;
   std::vector<GmRequest> requests;
   std::uint32_t pending = 0;  // requests whose done_ps is not known yet; counted down by the port
