@@ -205,11 +205,19 @@ void HeaderBuilder::tensor(Cursor& cursor) {
   }
 }
 
+// The parameter that is the whole of the dimension at the cursor, or empty.
+std::string HeaderBuilder::parameter_alone(const Cursor& cursor) const {
+  if (!cursor.at(",", 1) && !cursor.at("]", 1)) return {};
+  const Symbol* symbol = symbols_.find(cursor.peek().text);
+  return symbol != nullptr && symbol->kind == SymbolKind::parameter ? cursor.peek().text : std::string();
+}
+
 void HeaderBuilder::tensor_layout(Tensor& tensor, Cursor& cursor) const {
   const std::string_view usage = info(Directive::tensor).usage;
   cursor.expect("[", usage);
   int column = cursor.peek().column;
   do {
+    tensor.shape_parameters.push_back(parameter_alone(cursor));
     tensor.shape.push_back(evaluate(cursor, symbols_));
   } while (cursor.accept(","));
   cursor.expect("]", usage);

@@ -32,6 +32,7 @@ class HeaderBuilder {
   void constant(Cursor& cursor);
   void tensor(Cursor& cursor);
   void tensor_layout(Tensor& tensor, Cursor& cursor) const;
+  std::string parameter_alone(const Cursor& cursor) const;
   void reference(Cursor& cursor);
   void require(Cursor& cursor) const;
   std::string filled(const std::string& text, const Cursor& cursor, int column) const;

@@ -34,6 +34,8 @@ struct Tensor {
   Direction direction = Direction::in;
   std::int64_t pitch = 0;  // elements between rows of the last dimension; >= the last dimension
   std::string doc;
+  // By dimension, when assembled from text: the parameter that alone gives its size, else empty.
+  std::vector<std::string> shape_parameters;
 
   // Both throw Error(input, value-range) when the result does not fit 63 bits.
   std::uint64_t elements() const;  // product of the shape

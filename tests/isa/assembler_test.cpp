@@ -58,6 +58,7 @@ again:  copy tile[], A[row + BYTES], BYTES {count=BM, src_pitch=2*K}
   EXPECT_EQ(kernel.header.params[1].value, 128);
   EXPECT_EQ(kernel.header.params[1].max, 8192);
   ASSERT_EQ(kernel.header.tensors.size(), 2U);
+  EXPECT_EQ(kernel.header.tensors[0].shape_parameters, (std::vector<std::string>{"M", "K"}));
   EXPECT_EQ(kernel.header.tensors[0].pitch, 136);
   EXPECT_EQ(kernel.header.tensors[0].bytes(), 64U * 136 * 2);
   EXPECT_EQ(kernel.header.reference.arguments.at("rows"), "32");
