@@ -3,7 +3,10 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "sim/config/machine.hpp"
 
@@ -27,6 +30,18 @@ inline constexpr std::array<std::string_view, 2> kChoices<Overflow>{"inf", "satu
 template <class Enum>
 constexpr std::string_view choice_name(Enum value) {
   return kChoices<Enum>[static_cast<std::size_t>(value)];
+}
+
+// All spellings of a choice; element types are one too.
+template <class Enum>
+std::vector<std::string> choice_names() {
+  std::vector<std::string> names;
+  if constexpr (std::is_same_v<Enum, isa::DType>) {
+    for (const isa::DTypeInfo& row : isa::kDTypes) names.emplace_back(row.name);
+  } else {
+    for (const std::string_view name : kChoices<Enum>) names.emplace_back(name);
+  }
+  return names;
 }
 
 }  // namespace npulab::config

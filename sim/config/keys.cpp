@@ -10,17 +10,6 @@ namespace {
 template <Section S>
 std::vector<KeyInfo> keys_of();
 
-template <class T>
-std::vector<std::string> choices_of() {
-  std::vector<std::string> names;
-  if constexpr (std::is_same_v<T, isa::DType>) {
-    for (const isa::DTypeInfo& row : isa::kDTypes) names.emplace_back(row.name);
-  } else {
-    for (const std::string_view name : kChoices<T>) names.emplace_back(name);
-  }
-  return names;
-}
-
 // Kind, choices and nested keys of a member's type.
 template <class T>
 void fill(KeyInfo& info) {
@@ -32,7 +21,7 @@ void fill(KeyInfo& info) {
     info.kind = KeyKind::text;
   } else if constexpr (Choice<T>) {
     info.kind = KeyKind::choice;
-    info.choices = choices_of<T>();
+    info.choices = choice_names<T>();
   } else if constexpr (Section<T>) {
     info.kind = KeyKind::section;
     info.keys = keys_of<T>();

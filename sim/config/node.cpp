@@ -212,17 +212,21 @@ void require_text(const std::string& text, const std::string& source) {
   }
 }
 
+template <class AnyNode>
+AnyNode* find_in(AnyNode& node, std::string_view key) {
+  if (node.kind != NodeKind::map) return nullptr;
+  const auto found =
+      std::find_if(node.items.begin(), node.items.end(), [&](const Node& n) { return n.key == key; });
+  return found == node.items.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 const Node* Node::find(std::string_view key_text) const {
-  if (kind != NodeKind::map) return nullptr;
-  const auto found =
-      std::find_if(items.begin(), items.end(), [&](const Node& n) { return n.key == key_text; });
-  return found == items.end() ? nullptr : &*found;
+  return find_in(*this, key_text);
 }
-
 Node* Node::find(std::string_view key_text) {
-  return const_cast<Node*>(std::as_const(*this).find(key_text));
+  return find_in(*this, key_text);
 }
 
 std::string describe(const Node& node) {

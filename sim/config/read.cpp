@@ -5,8 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <limits>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -63,17 +62,6 @@ bool is_number(std::string_view text) {
     if (at == exponent) return false;
   }
   return at == text.size();
-}
-
-template <class T>
-std::vector<std::string> spellings() {
-  std::vector<std::string> names;
-  if constexpr (std::is_same_v<T, isa::DType>) {
-    for (const isa::DTypeInfo& row : isa::kDTypes) names.emplace_back(row.name);
-  } else {
-    for (const std::string_view name : kChoices<T>) names.emplace_back(name);
-  }
-  return names;
 }
 
 class Reader {
@@ -184,7 +172,7 @@ class Reader {
 
   template <Choice T>
   void value(const Node& node, T& out, const Limits&, const std::string& path) {
-    const std::vector<std::string> names = spellings<T>();
+    const std::vector<std::string> names = choice_names<T>();
     std::string all;
     for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
     if (!expect(node, "one of " + all, path, false)) return;

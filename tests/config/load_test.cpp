@@ -238,8 +238,9 @@ TEST(Extends, child_wins_key_by_key) {
 
 TEST(Extends, lists_are_replaced_whole) {
   const Machine machine = machine_from_text(
-      "extends: tiny\ncore_types: {core: {vector: {types: [f32]}, dma: {mte2: {paths: [{from: gm, to: "
-      "ub}]}}}}\n",
+      "extends: tiny\n"
+      "core_types:\n"
+      "  core: {vector: {types: [f32]}, dma: {mte2: {paths: [{from: gm, to: ub, request_bytes: 64}]}}}\n",
       "m.yaml", with());
   const CoreTypeConfig& core = machine.core_types.at("core");
   EXPECT_EQ(core.vector.types, std::vector<isa::DType>{isa::DType::f32});
