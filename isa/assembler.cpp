@@ -41,6 +41,10 @@ class Assembly final : public StatementHandler {
     body_->instruction(cursor, main_line);
   }
 
+  void macro_defined(const std::string& name) override {
+    if (body_ != nullptr) body_->macro_defined(name);
+  }
+
   void context(const std::string& text) override {
     if (body_ != nullptr) body_->context(text);
   }

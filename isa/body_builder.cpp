@@ -166,7 +166,7 @@ void BodyBuilder::label(const Token& name, const Cursor& cursor) {
   const std::uint32_t line = at < writer_.program().lines.size() ? writer_.program().lines[at] : 0;
   cursor.fail("duplicate-label",
               fmt::format("label '{}' is already defined{}{}", spelled(name.text),
-                          line != 0 ? fmt::format(", before line {}", line) : "",
+                          line != 0 ? fmt::format(", at the instruction of line {}", line) : "",
                           local ? "" : "; a label in a macro or .for is local when it begins with a dot"),
               name.column);
 }
@@ -194,7 +194,7 @@ void BodyBuilder::instruction(Cursor& cursor, int main_line) {
     emit(parsed, mnemonic, main_line);
   } catch (...) {  // its place is kept, so that labels and loops around it stay right
     const std::size_t at = writer_.append({}, static_cast<std::uint32_t>(main_line));
-    places_.push_back({mnemonic, {}});
+    places_.push_back(placed(mnemonic));
     if (lower_case(word.text) == info(Op::Loop).mnemonic) {
       writer_.open_loop(at);
       loop_places_.push_back(mnemonic);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,14 +35,17 @@ class BodyBuilder {
   void directive(Directive directive, Cursor& cursor);  // of Stage::body
   void label(const Token& name, const Cursor& cursor);
   void instruction(Cursor& cursor, int main_line);
+  void macro_defined(const std::string& name) { macros_.push_back(name); }  // for suggestions
   void context(const std::string& text) { context_ = text; }
 
   std::vector<Program> finish(const Where& end);  // `end`: of the text
 
  private:
-  struct Place {  // of an instruction in the text
-    Where mnemonic;
-    std::array<int, kMaxOperands> columns{};
+  struct Place {                        // of an instruction in the text
+    const std::string* file = nullptr;  // in files_
+    int line = 0;
+    int column = 0;
+    std::array<int, kMaxOperands> columns{};  // of the operands, 0 where there is none
   };
   struct Allocation {
     std::string name;
@@ -64,6 +68,10 @@ class BodyBuilder {
   Parsed parse(Cursor& cursor, const InstructionInfo& row, const Instruction& typed);
   const InstructionInfo& opcode(const Token& word, Instruction& instruction, const Cursor& cursor) const;
   void emit(Parsed& parsed, const Where& mnemonic, int main_line);
+  Place placed(const Where& mnemonic) {
+    return {&*files_.insert(mnemonic.file).first, mnemonic.line, mnemonic.column, {}};
+  }
+  Where where(const Place& place, const Part& part) const;  // of a part of the instruction
   void count_instruction(const Cursor& cursor);
 
   Symbols& symbols_;
@@ -74,9 +82,11 @@ class BodyBuilder {
   const Target* target_;  // of the current program
   ProgramWriter writer_;
   std::vector<Place> places_;
+  std::set<std::string> files_;
   std::vector<Where> loop_places_;
   std::vector<std::vector<Allocation>> allocations_;  // by space
   std::vector<Program> programs_;
+  std::vector<std::string> macros_;
   std::string context_;
   std::size_t instructions_ = 0;
   bool explicit_program_ = false;

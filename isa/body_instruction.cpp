@@ -17,8 +17,8 @@ DType slot_type(const Slot& slot, const Instruction& instruction) {
   return slot.element == SlotType::type2 ? instruction.type2 : DType::none;
 }
 
-std::vector<std::string> mnemonics() {
-  std::vector<std::string> names{std::string(kEndLoop)};
+std::vector<std::string> mnemonics(std::vector<std::string> names) {
+  names.emplace_back(kEndLoop);
   for (const InstructionInfo& row : instructions()) names.emplace_back(row.mnemonic);
   return names;
 }
@@ -33,7 +33,8 @@ const InstructionInfo& BodyBuilder::opcode(const Token& word, Instruction& instr
   const auto op = op_named(base);
   if (!op)
     cursor.fail("unknown-mnemonic",
-                fmt::format("unknown instruction '{}'{}", base, suggestion(base, mnemonics())), word.column);
+                fmt::format("unknown instruction '{}'{}", base, suggestion(base, mnemonics(macros_))),
+                word.column);
   instruction.op = *op;
   std::size_t begin = dot;
   for (int i = 0; begin != std::string::npos; ++i) {
@@ -91,7 +92,7 @@ BodyBuilder::Parsed BodyBuilder::parse(Cursor& cursor, const InstructionInfo& ro
 void BodyBuilder::emit(Parsed& parsed, const Where& mnemonic, int main_line) {
   Instruction& instruction = parsed.instruction;
   BufferOrigins origins{};
-  Place place{mnemonic, {}};
+  Place place = placed(mnemonic);
   for (ParsedOperand& one : parsed.operands) {
     const std::size_t i = instruction.operand_count++;
     if (info(info(instruction.op).format).slots[i].kinds == kind(OperandKind::imm) &&
@@ -108,10 +109,10 @@ void BodyBuilder::emit(Parsed& parsed, const Where& mnemonic, int main_line) {
   std::vector<Finding> findings = check_shape(instruction, writer_.strings());
   if (findings.empty()) findings = check_machine(instruction, header_, *target_, origins);
   for (const Finding& finding : findings) {
-    Where where = mnemonic;
-    if (finding.part.kind == PartKind::operand) where.column = place.columns[finding.part.index];
-    if (finding.part.kind == PartKind::modifier) where.column = parsed.modifiers[finding.part.index].column;
-    problems_.add(where, finding.code, finding.message + context_);
+    Where place_of = where(place, finding.part);
+    if (finding.part.kind == PartKind::modifier)
+      place_of.column = parsed.modifiers[finding.part.index].column;
+    problems_.add(place_of, finding.code, finding.message + context_);
   }
   const std::size_t at = writer_.append(instruction, static_cast<std::uint32_t>(main_line));
   places_.push_back(place);
@@ -123,12 +124,17 @@ void BodyBuilder::emit(Parsed& parsed, const Where& mnemonic, int main_line) {
     if (!parsed.operands[i].label.empty()) writer_.refer(at, i, label_name(parsed.operands[i].label));
 }
 
+Where BodyBuilder::where(const Place& place, const Part& part) const {
+  const bool operand = part.kind == PartKind::operand && place.columns[part.index] > 0;
+  return {*place.file, place.line, operand ? place.columns[part.index] : place.column};
+}
+
 void BodyBuilder::end_loop(Cursor& cursor) {
-  const Where where = cursor.where();
+  const Where here = cursor.where();
   cursor.next();
   if (!cursor.at_end()) cursor.fail("operand-count", fmt::format("{} stands alone on its line", kEndLoop));
   if (!writer_.close_loop()) {
-    problems_.add(where, "loop-end", fmt::format("{} closes no loop{}", kEndLoop, context_));
+    problems_.add(here, "loop-end", fmt::format("{} closes no loop{}", kEndLoop, context_));
     return;
   }
   loop_places_.pop_back();
@@ -138,20 +144,17 @@ void BodyBuilder::finish_program(const Where& end) {
   for (const Where& where : loop_places_)
     problems_.add(where, "loop-end", fmt::format("the loop has no {}", kEndLoop));
   for (const ProgramWriter::Unresolved& missing : writer_.resolve()) {
-    Where where = places_[missing.instruction].mnemonic;
-    where.column = places_[missing.instruction].columns[missing.operand];
     const std::string_view label = missing.label;
-    problems_.add(where, "undefined-label",
+    problems_.add(where(places_[missing.instruction], {PartKind::operand, missing.operand}),
+                  "undefined-label",
                   fmt::format("undefined label '{}'{}", label, suggestion(label, writer_.label_names())));
   }
   check_capacity();
   if (problems_.empty()) {
     for (const Finding& finding : check_flow(writer_.program(), *target_)) {
-      Where where = finding.instruction < places_.size() ? places_[finding.instruction].mnemonic : end;
-      const std::size_t operand = finding.part.index;
-      if (finding.part.kind == PartKind::operand && places_[finding.instruction].columns[operand] > 0)
-        where.column = places_[finding.instruction].columns[operand];
-      problems_.add(where, finding.code, finding.message);
+      const bool placed = finding.instruction < places_.size();
+      problems_.add(placed ? where(places_[finding.instruction], finding.part) : end, finding.code,
+                    finding.message);
     }
   }
   programs_.push_back(writer_.take());

@@ -84,10 +84,12 @@ class FlowChecker {
       if (in.operands[i].kind != OperandKind::target) continue;
       const std::int64_t to = in.operands[i].imm;
       const Part part{PartKind::operand, i};
-      if (to < 0 || to >= static_cast<std::int64_t>(program_.instructions.size()))
+      const auto size = static_cast<std::int64_t>(program_.instructions.size());
+      if (to == size)
+        say(at, part, "jump-range", "jumps behind the last instruction; no instruction follows this label");
+      else if (to < 0 || to > size)
         say(at, part, "jump-range",
-            fmt::format("jumps to instruction {}; the program has 0…{}", to,
-                        program_.instructions.size() - 1));
+            fmt::format("jumps to instruction {}; the program has 0…{}", to, size - 1));
       else
         jump(at, static_cast<std::size_t>(to), part);
     }

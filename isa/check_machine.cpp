@@ -220,11 +220,23 @@ class MachineChecker {
           fmt::format("repeat is {}; {} repeats 0…{} times", value.value.imm, machine(), target_.max_repeat));
     if (value.mod == Mod::n && number && target_.form == OperandForm::registers)
       active_lanes(part, value.value.imm);
+    if (of_views && target_.form == OperandForm::ub) of_a_view(part, value.mod);
     if (value.mod == Mod::inc) increment(part);
     if (value.mod == Mod::pad_to && number && in_.operands[2].kind == OperandKind::imm &&
         value.value.imm < in_.operands[2].imm)
       say(part, "value-range",
           fmt::format("pad_to is {}, below the {} bytes of a row", value.value.imm, in_.operands[2].imm));
+  }
+
+  // a_block, b_repeat and so on are about an operand, which must be a view then.
+  void of_a_view(Part part, Mod mod) {
+    const std::string_view name = info(mod).name;
+    for (std::size_t i = 0; i < in_.operand_count; ++i) {
+      const std::string_view slot = format_.slots[i].name;
+      if (name.substr(0, name.find('_')) == slot && in_.operands[i].kind != OperandKind::view)
+        say(part, "operand-kind",
+            fmt::format("modifier '{}' is about operand '{}', which is no view here", name, slot));
+    }
   }
 
   void active_lanes(Part part, std::int64_t n) {

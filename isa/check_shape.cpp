@@ -77,6 +77,10 @@ class ShapeChecker {
       say(part, "illegal-type",
           fmt::format("{} does not take {}; it takes {}", row_.mnemonic, name(in_.type),
                       type_list(row_.types)));
+    else if (in_.type2 == DType::none)
+      say(part, "illegal-type",
+          fmt::format("{0}.{1} needs a second element type, as in {0}.{2}; with {1} it takes {3}",
+                      row_.mnemonic, name(in_.type), first_type(), second_types()));
     else if (row_.types2 == kNoTypes)
       say(part, "illegal-type", fmt::format("{} takes one element type", row_.mnemonic));
     else
@@ -85,9 +89,10 @@ class ShapeChecker {
                       name(in_.type2), second_types()));
   }
 
+  // A legal suffix, with the first type as given where one is.
   std::string first_type() const {
     for (const DTypeInfo& type : kDTypes) {
-      if (!contains(row_.types, type.type)) continue;
+      if (!contains(row_.types, type.type) || (in_.type != DType::none && in_.type != type.type)) continue;
       if (row_.types2 == kNoTypes) return std::string(type.name);
       for (const DTypeInfo& second : kDTypes)
         if (legal_types(row_, type.type, second.type)) return fmt::format("{}.{}", type.name, second.name);

@@ -276,6 +276,7 @@ void Expander::define_macro(const Text& text, std::size_t at, const Scope* scope
       argument.standard.push_back(cursor.next());
     macro.arguments.push_back(std::move(argument));
   }
+  handler_.macro_defined(name.text);
   if (!macros_.emplace(name.text, std::move(macro)).second)
     cursor.fail("duplicate-name", fmt::format("macro '{}' is already defined", name.text), name.column);
 }
@@ -311,7 +312,22 @@ Expander::Scope Expander::bind(const Macro& macro, Cursor& cursor) {
                   fmt::format("macro '{}': argument '{}' is missing; the form is: {}", name.text,
                               argument.name, form),
                   name.column);
-    scope.names[argument.name] = present ? given[i] : argument.standard;
+    std::vector<Token>& value = scope.names[argument.name];
+    if (present) {
+      value = given[i];
+      continue;
+    }
+    for (const Token& token : argument.standard) {  // may name earlier arguments
+      const std::vector<Token>* earlier =
+          token.kind == TokenKind::identifier ? lookup(&scope, token.text) : nullptr;
+      if (earlier == nullptr || earlier == &value)
+        value.push_back(token);
+      else
+        value.insert(value.end(), earlier->begin(), earlier->end());
+      if (value.size() > kMostTokens)
+        limit(cursor.where(name.column),
+              fmt::format("argument '{}' has more than {} words", argument.name, kMostTokens));
+    }
   }
   return scope;
 }

@@ -27,6 +27,7 @@ class StatementHandler {
   virtual void label(const Token& name, const Cursor& cursor) = 0;
   virtual void directive(Directive directive, Cursor& cursor) = 0;
   virtual void instruction(Cursor& cursor, int main_line) = 0;
+  virtual void macro_defined(const std::string& name) = 0;
   // Context that messages about the statements to come shall end with, like the macro call they come from.
   virtual void context(const std::string& text) = 0;
 };

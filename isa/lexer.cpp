@@ -200,7 +200,10 @@ class Lexer {
     constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     if (error == std::errc::result_out_of_range || (base == 10 && value > kMost))
       fail(begin, "value-range",
-           fmt::format("'{}' does not fit 64 bits; the largest is {}", token.text, kMost));
+           fmt::format("'{}' does not fit 64 bits; the largest is {}", token.text,
+                       base == 10   ? fmt::format("{}", kMost)
+                       : base == 16 ? "0x" + std::string(16, 'f')
+                                    : "64 ones"));
     token.integer = static_cast<std::int64_t>(value);
   }
 

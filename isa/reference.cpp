@@ -20,11 +20,11 @@ namespace {
 constexpr std::array<std::string_view, 4> kRoleNames{"named", "read", "written", "read and written"};
 constexpr std::array<std::string_view, 4> kElementNames{"", " of TYPE", " of TYPE2", " of i32"};
 
-// A table cell: | would end it.
+// Text in which Markdown must not see the end of a table cell or emphasis.
 std::string cell(std::string_view text) {
   std::string result;
   for (const char c : text) {
-    if (c == '|') result += '\\';
+    if (c == '|' || c == '*') result += '\\';
     result += c;
   }
   return result;
@@ -118,8 +118,9 @@ right:
 |---|---|---|
 )";
   for (auto row = kBinaryOperators.rbegin(); row != kBinaryOperators.rend(); ++row)
-    text += fmt::format("| `{}` | {} | {} |\n", cell(row->symbol), kMultiplicative + 1 - row->precedence,
-                        row->meaning);
+    text += fmt::format("| `{}` | {} | {} |\n",
+                        row->symbol[0] == '|' ? cell(row->symbol) : std::string(row->symbol),
+                        kMultiplicative + 1 - row->precedence, row->meaning);
   text += fmt::format("| `c ? a : b` | {} | a if c is not 0, else b; only that one is computed |\n",
                       kMultiplicative + 1);
   text += "\n| function | value |\n|---|---|\n";
@@ -144,8 +145,8 @@ std::string type_chapter() {
 
 std::string legal_types_text(const InstructionInfo& row) {
   if (row.types == kNoTypes) return {};
-  if (row.types2 == kNoTypes) return fmt::format("Types: {}.\n", type_list(row.types));
-  std::string text = "Types (TYPE from TYPE2):";
+  if (row.types2 == kNoTypes) return fmt::format("\nTypes: {}.\n", type_list(row.types));
+  std::string text = "\nTypes (TYPE from TYPE2):";
   for (const DTypeInfo& first : kDTypes) {
     DTypeSet second = kNoTypes;
     for (const DTypeInfo& type : kDTypes)
@@ -157,9 +158,10 @@ std::string legal_types_text(const InstructionInfo& row) {
 }
 
 std::string instruction_text(const InstructionInfo& row) {
-  std::string text = fmt::format("### {}\n\n`{}`\n\n{}.\n", row.mnemonic, signature(row), row.meaning);
+  std::string text = fmt::format("### {}\n\n`{}`\n\n{}.\n", row.mnemonic, signature(row), cell(row.meaning));
   text += legal_types_text(row);
   const FormatInfo& format = info(row.format);
+  if (written_operands(row) > 0) text += "\n";
   for (std::size_t i = 0; i < written_operands(row); ++i) {
     const Slot& slot = format.slots[i];
     const std::string what = row.format == Format::Region ? "a string" : described(slot.kinds);

@@ -50,10 +50,12 @@ std::string instruction_text(const InstructionInfo& row, DType type, DType type2
   typed.type2 = type2;
   std::string text = mnemonic(typed);
   bool has_base = false;
+  bool b_is_view = false;
   for (std::size_t i = 0; i < written_operands(row); ++i) {
     const SlotType element = info(row.format).slots[i].element;
     const DType of = element == SlotType::type ? type : element == SlotType::type2 ? type2 : DType::none;
     const std::string operand = operand_text(row, i, of, target, variant + static_cast<unsigned>(i));
+    b_is_view = b_is_view || (info(row.format).slots[i].name == "b" && operand.substr(0, 2) == "ub");
     has_base = has_base || operand.find("[s") != std::string::npos;
     text += (i == 0 ? " " : ", ") + operand;
   }
@@ -62,6 +64,7 @@ std::string instruction_text(const InstructionInfo& row, DType type, DType type2
   for (const Mod mod : info(row.format).mods) {
     if (variant % 3 == 0 || ++count > kMaxMods) continue;
     if (mod == Mod::inc && !has_base) continue;
+    if ((mod == Mod::b_block || mod == Mod::b_repeat) && !b_is_view) continue;
     if (target.form == OperandForm::registers && mod >= Mod::repeat && mod <= Mod::b_repeat) continue;
     const bool rounding = info(mod).kind == ModKind::rounding;
     const std::string value = rounding                                        ? "rtz"
