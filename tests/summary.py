@@ -34,10 +34,12 @@ class Counts:
 
 
 def reports_of(build: Path, suite: str | None) -> list[tuple[str, Path | None]]:
-    """Name and report file of each ctest entry; None where its command names no report."""
+    """Name and report file of each ctest entry; None where there is no report."""
     listing = subprocess.run(
-        ["ctest", "--test-dir", str(build), "--show-only=json-v1"], check=True, capture_output=True, text=True
+        ["ctest", "--test-dir", str(build), "--show-only=json-v1"], check=False, capture_output=True, text=True
     )
+    if listing.returncode != 0:
+        return [(build.name, None)]
     found: list[tuple[str, Path | None]] = []
     for test in json.loads(listing.stdout)["tests"]:
         if suite is not None and test["name"] != suite:
@@ -77,6 +79,18 @@ def count(name: str, report: Path | None) -> Counts:
     return counts
 
 
+def exit_statuses(build: Path, suites: list[tuple[str, Counts]]) -> Counts:
+    """Programs that ended badly although all their tests passed, as under a leak checker."""
+    log = build / "results" / "ctest.xml"
+    if not log.is_file():
+        return Counts(failed=1, notes=[f"FAILED  {build.name}: ctest left no log"])
+    passed = {case.get("name") for case in ElementTree.parse(log).iter("testcase") if case.get("status") == "run"}
+    bad = [name for name, counts in suites if counts.failed == 0 and name.split("/")[-1] not in passed]
+    return Counts(
+        failed=len(bad), notes=[f"FAILED  {name}: its tests passed, its exit status is not 0" for name in bad]
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
@@ -87,12 +101,17 @@ def main() -> int:
     parser.add_argument("--part", action="store_true", help="leave the closing line to the caller")
     options = parser.parse_args()
 
-    reports = [report for build in options.ctest for report in reports_of(build, options.suite)]
-    reports += [(path.stem, path) for path in options.xml]
-    total = Counts() if reports else Counts(failed=1, notes=[f"FAILED  no suite is named '{options.suite}'"])
+    total = Counts()
+    suites: list[tuple[str, Counts]] = []
+    for build in options.ctest:
+        found = [(name, count(name, report)) for name, report in reports_of(build, options.suite)]
+        total.add(exit_statuses(build, found))
+        suites += found
+    suites += [(path.stem, count(path.stem, path)) for path in options.xml]
+    if not suites:
+        total.add(Counts(failed=1, notes=[f"FAILED  no suite is named '{options.suite}'"]))
     print(f"\n{'suite':<24}{'passed':>8}{'failed':>8}{'skipped':>8}")
-    for name, report in reports:
-        counts = count(name, report)
+    for name, counts in suites:
         print(f"{name:<24}{counts.passed:>8}{counts.failed:>8}{counts.skipped:>8}")
         total.add(counts)
     for note in total.notes:

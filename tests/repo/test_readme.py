@@ -40,7 +40,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_dev_commands_exist() -> None:
     usage = subprocess.run(["./dev", "--help"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    known = set(re.findall(r"^  ([a-z]+) ", usage, re.MULTILINE))
+    known = set(re.findall(r"^  ([a-z]+)\b", usage, re.MULTILINE))
     shown = {shlex.split(line, comments=True)[1] for line in commands("./dev ")}
     assert shown, "no page shows ./dev"
     assert shown <= known | {"--help"}
