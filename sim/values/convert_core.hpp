@@ -67,31 +67,26 @@ constexpr Parts split(std::uint64_t bits) {
           field == 0 ? fraction : fraction | kDoubleHidden};
 }
 
-// significand / 2^shift as an integer, rounded; 0 < shift.
+// significand / 2^shift as an integer, rounded; 0 < shift. Without branches on the value: data is
+// unpredictable.
 constexpr std::uint64_t shift_rounded(std::uint64_t significand, int shift, bool negative, Round round) {
   const int s =
       std::min(shift, 62);  // the significand has 53 bits: beyond, only "not zero, below half" remains
-  const std::uint64_t kept = significand >> s;
-  const std::uint64_t rest = significand & ((std::uint64_t{1} << s) - 1);
   const std::uint64_t half = std::uint64_t{1} << (s - 1);
-  bool up = false;
+  const std::uint64_t below_one = 2 * half - 1;
   switch (round) {
     case Round::nearest_even:
-      up = rest > half || (rest == half && (kept & 1) != 0);
-      break;
+      return (significand + (half - 1) + ((significand >> s) & 1)) >> s;
     case Round::nearest_away:
-      up = rest >= half;
-      break;
+      return (significand + half) >> s;
     case Round::toward_zero:
-      break;
+      return significand >> s;
     case Round::down:
-      up = negative && rest != 0;
-      break;
+      return (significand + (negative ? below_one : 0)) >> s;
     case Round::up:
-      up = !negative && rest != 0;
-      break;
+      return (significand + (negative ? 0 : below_one)) >> s;
   }
-  return kept + (up ? 1 : 0);
+  return significand >> s;
 }
 
 constexpr bool overflow_is_infinite(bool negative, Round round) {
@@ -153,13 +148,12 @@ inline std::uint32_t load_bits(unsigned bytes, const std::byte* p) {
   const std::uint32_t sign = parts.negative ? sign_bit(type) : 0;
   if (magnitude == kDoubleInfinity) return sign | (saturate ? largest_bits(type) : infinity_bits(type));
   const int m = mantissa_bits(type);
-  const int smallest = 1 - bias(type);  // exponent of the smallest normal value
-  const bool normal = parts.exponent >= smallest;
-  const int unit = (normal ? parts.exponent : smallest) - m;  // exponent of the last bit kept
-  const int shift = unit - (parts.exponent - kDoubleMantissa);
-  std::uint64_t result = shift_rounded(parts.significand, shift, parts.negative, round);
-  // Adding rather than composing lets a carry out of the mantissa step the exponent.
-  if (normal) result += static_cast<std::uint64_t>(parts.exponent + bias(type) - 1) << m;
+  const int smallest = 1 - bias(type);                      // exponent of the smallest normal value
+  const int exponent = std::max(parts.exponent, smallest);  // below: subnormal, with the unit of the smallest
+  const int shift = kDoubleMantissa - m + (exponent - parts.exponent);
+  // Adding the exponent rather than composing lets a carry out of the mantissa step it.
+  const std::uint64_t result = shift_rounded(parts.significand, shift, parts.negative, round) +
+                               (static_cast<std::uint64_t>(exponent + bias(type) - 1) << m);
   if (result <= largest_bits(type)) return sign | static_cast<std::uint32_t>(result);
   const bool infinite = !saturate && overflow_is_infinite(parts.negative, round);
   return sign | (infinite ? infinity_bits(type) : largest_bits(type));

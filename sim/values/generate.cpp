@@ -100,19 +100,18 @@ float unit_float(std::uint32_t half) {
   return static_cast<float>(static_cast<std::int32_t>(half >> 8) - (1 << 23)) * 0x1p-23F;
 }
 
-void random_floats(DType type, std::byte* data, std::uint64_t elements, Random& random) {
-  constexpr std::size_t kChunk = 512;  // even: two elements to a draw
+// Elements from floats, rounded to nearest even. make(chunk, count) gives the next `count` of them and may
+// write one more.
+template <class Make>
+void write_floats(DType type, std::byte* data, std::uint64_t elements, Make make) {
+  constexpr std::size_t kChunk = 512;
   alignas(64) std::array<float, kChunk> chunk;
   const std::size_t bytes = isa::bits(type) / 8;
   const LaneFunction convert =
       type == DType::f32 ? nullptr : lane_function(isa::Op::Vcvt, type, DType::f32, LaneModes{});
   for (std::uint64_t first = 0; first < elements; first += kChunk) {
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kChunk, elements - first));
-    for (std::size_t i = 0; i < count; i += 2) {
-      const std::uint64_t draw = random.next();
-      chunk[i] = unit_float(static_cast<std::uint32_t>(draw));
-      chunk[i + 1] = unit_float(static_cast<std::uint32_t>(draw >> 32));
-    }
+    make(chunk.data(), count);
     std::byte* const to = data + first * bytes;
     const auto* const from = reinterpret_cast<const std::byte*>(chunk.data());
     if (convert == nullptr)
@@ -122,6 +121,22 @@ void random_floats(DType type, std::byte* data, std::uint64_t elements, Random& 
   }
 }
 
+void write_nibble(std::byte* data, std::uint64_t index, unsigned nibble) {
+  std::byte& pair = data[index / 2];
+  const auto value = static_cast<std::byte>(nibble);
+  pair = index % 2 != 0 ? (pair & std::byte{0x0f}) | (value << 4) : (pair & std::byte{0xf0}) | value;
+}
+
+void random_floats(DType type, std::byte* data, std::uint64_t elements, Random& random) {
+  write_floats(type, data, elements, [&random](float* chunk, std::size_t count) {
+    for (std::size_t i = 0; i < count; i += 2) {
+      const std::uint64_t draw = random.next();
+      chunk[i] = unit_float(static_cast<std::uint32_t>(draw));
+      chunk[i + 1] = unit_float(static_cast<std::uint32_t>(draw >> 32));
+    }
+  });
+}
+
 void random_bytes(std::byte* data, std::uint64_t bytes, Random& random) {
   for (std::uint64_t i = 0; i < bytes; i += 8) {
     const std::uint64_t draw = random.next();
@@ -129,33 +144,54 @@ void random_bytes(std::byte* data, std::uint64_t bytes, Random& random) {
   }
 }
 
-void arange(DType type, std::byte* data, std::uint64_t elements) {
-  const isa::DTypeInfo& row = isa::info(type);
-  if (row.floating) {
-    for (std::uint64_t i = 0; i < elements; ++i)
-      from_double(type, static_cast<double>(i), data, i, Round::nearest_even, false);
+void arange_floats(DType type, std::byte* data, std::uint64_t elements) {
+  constexpr std::uint64_t kExact = std::uint64_t{1} << 24;  // whole numbers below are exact in f32
+  const std::uint64_t in_f32 = std::min(elements, kExact);
+  std::int32_t next = 0;
+  write_floats(type, data, in_f32, [&next](float* chunk, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) chunk[i] = static_cast<float>(next++);
+  });
+  for (std::uint64_t i = in_f32; i < elements; ++i)
+    from_double(type, static_cast<double>(i), data, i, Round::nearest_even, false);
+}
+
+template <class T>
+void count_up(std::byte* data, std::uint64_t elements) {
+  for (std::uint64_t i = 0; i < elements; ++i) {
+    const auto low_bits = static_cast<T>(i);
+    std::memcpy(data + i * sizeof(T), &low_bits, sizeof(T));
+  }
+}
+
+// Wrapping keeps the low bits, which are what an element of the type holds.
+void arange_integers(DType type, std::byte* data, std::uint64_t elements) {
+  if (type == DType::i4) {
+    for (std::uint64_t i = 0; i < elements; ++i) write_nibble(data, i, static_cast<unsigned>(i & 0xf));
     return;
   }
-  const std::uint64_t period = std::uint64_t{1} << row.bits;
-  const std::uint64_t most = row.is_signed ? period / 2 - 1 : period - 1;
-  for (std::uint64_t i = 0; i < elements; ++i) {
-    const std::uint64_t wrapped = i % period;
-    const auto value = static_cast<double>(static_cast<std::int64_t>(wrapped) -
-                                           (wrapped > most ? static_cast<std::int64_t>(period) : 0));
-    from_double(type, value, data, i, Round::nearest_even, false);
+  switch (isa::bits(type) / 8) {
+    case 1:
+      return count_up<std::uint8_t>(data, elements);
+    case 2:
+      return count_up<std::uint16_t>(data, elements);
+    default:
+      return count_up<std::uint32_t>(data, elements);
   }
 }
 
 void repeat(DType type, std::byte* data, std::uint64_t elements, double value) {
-  if (type == DType::i4) {
-    for (std::uint64_t i = 0; i < elements; ++i)
-      from_double(type, value, data, i, Round::nearest_even, false);
-    return;
-  }
   std::array<std::byte, 4> one{};
-  from_double(type, value, one.data(), Round::nearest_even, false);
-  lane_function(isa::Op::Vdup, type, DType::none, LaneModes{})(data, one.data(), nullptr, nullptr,
-                                                               static_cast<std::size_t>(elements));
+  from_double(type, value, one.data(), 0, Round::nearest_even, false);
+  DType unit = type;
+  std::uint64_t units = elements;
+  if (type == DType::i4) {  // whole bytes hold the value twice
+    from_double(type, value, one.data(), 1, Round::nearest_even, false);
+    unit = DType::u8;
+    units = elements / 2;
+    if (elements % 2 != 0) from_double(type, value, data, elements - 1, Round::nearest_even, false);
+  }
+  lane_function(isa::Op::Vdup, unit, DType::none, LaneModes{})(data, one.data(), nullptr, nullptr,
+                                                               static_cast<std::size_t>(units));
 }
 
 [[noreturn]] void refuse_constant(DType type, std::string_view text) {
@@ -219,8 +255,7 @@ void fill(DType type, std::byte* data, std::uint64_t elements, std::string_view 
       if (isa::info(type).floating) return random_floats(type, data, elements, random);
       random_bytes(data, elements * isa::bits(type) / 8, random);
       if (type == DType::i4 && elements % 2 != 0) {
-        const auto value = static_cast<double>(random.next() & 0xf) - 8;
-        from_double(type, value, data, elements - 1, Round::nearest_even, false);
+        write_nibble(data, elements - 1, static_cast<unsigned>(random.next() & 0xf));
       }
       return;
     }
@@ -229,7 +264,8 @@ void fill(DType type, std::byte* data, std::uint64_t elements, std::string_view 
     case Kind::ones:
       return repeat(type, data, elements, 1);
     case Kind::arange:
-      return arange(type, data, elements);
+      if (isa::info(type).floating) return arange_floats(type, data, elements);
+      return arange_integers(type, data, elements);
     case Kind::constant:
       return repeat(type, data, elements, parse_constant(type, spec.argument));
   }

@@ -92,7 +92,7 @@ TEST(Paths, every_row_and_type_gives_the_same_bits) {
       for (const DType type2 : types2) {
         if (!isa::legal_types(row, type.type, type2)) continue;
         ++combinations;
-        for (const std::size_t lanes : {1, 3, 7, 8, 16, 31, 67, 500})
+        for (const std::size_t lanes : {1U, 3U, 7U, 8U, 16U, 31U, 67U, 500U})
           for (const bool saturate : {false, true})
             ASSERT_NO_FATAL_FAILURE(check(row, type.type, type2, lanes, saturate, random));
       }

@@ -30,7 +30,8 @@ TEST(Reduce, documented_order_for_every_number_of_lanes) {
   std::mt19937_64 random(1);
   std::vector<std::size_t> counts;
   for (std::size_t n = 2; n <= 70; ++n) counts.push_back(n);
-  for (const std::size_t n : {127, 128, 129, 255, 256, 500, 1023, 1024, 1025, 1030, 2048, 2049, 3000, 5000})
+  for (const std::size_t n :
+       {127U, 128U, 129U, 255U, 256U, 500U, 1023U, 1024U, 1025U, 1030U, 2048U, 2049U, 3000U, 5000U})
     counts.push_back(n);
   for (const SimdPath path : paths())
     for (const isa::DTypeInfo& type : isa::kDTypes)
