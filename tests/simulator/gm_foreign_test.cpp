@@ -25,6 +25,20 @@ using foreign::TimedMemory;
 
 constexpr std::uint64_t kNs = 1000;
 
+// AddressSanitizer loses the bounds of the main stack after SystemC's threads and then sees errors that are
+// none, and SystemC's own adapter never gives its threads back: tests with threads run without it.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kThreads = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+constexpr bool kThreads = false;
+#else
+constexpr bool kThreads = true;
+#endif
+#else
+constexpr bool kThreads = true;
+#endif
+
 // An engine with one batch under way at a time.
 class Engine final : public sc_core::sc_module, public GmClient {
  public:
@@ -186,6 +200,7 @@ TEST(GmForeign, order_of_construction_never_shows) {
 // A memory that only blocks, bound directly: the adapter inside its socket serves one request after the
 // other.
 TEST(GmForeign, blocking_memory_bound_directly) {
+  if (!kThreads) GTEST_SKIP() << "SystemC threads under AddressSanitizer";
   for (const bool waits : {true, false}) {
     Session session;
     const auto scope = session.scope();
@@ -201,6 +216,7 @@ TEST(GmForeign, blocking_memory_bound_directly) {
 }
 
 TEST(GmForeign, blocking_memory_behind_lt_front_overlaps) {
+  if (!kThreads) GTEST_SKIP() << "SystemC threads under AddressSanitizer";
   for (const bool waits : {true, false})
     for (const unsigned outstanding : {1U, 2U, 3U, 64U}) {
       Session session;
