@@ -14,7 +14,7 @@ GOOGLETEST = """<testsuites><testsuite name="A">
 <testcase name="Good" status="run" result="completed" classname="A"/>
 <testcase name="Bad" status="run" result="completed" classname="A"><failure message="1 != 2"/></testcase>
 <testcase name="Off" status="notrun" result="suppressed" classname="A"/>
-<testcase name="Left" status="run" result="skipped" classname="A"><skipped message="place&#x0A;no AVX2 here"/></testcase>
+<testcase name="Left" status="run" result="skipped" classname="A"><skipped message="at&#x0A;no AVX2 here"/></testcase>
 </testsuite></testsuites>"""
 PYTEST = '<testsuites><testsuite><testcase classname="t" name="good"/></testsuite></testsuites>'
 
