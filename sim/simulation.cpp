@@ -17,7 +17,7 @@
 #include "sim/systemc/chip.hpp"
 #include "sim/systemc/collect.hpp"
 #include "sim/systemc/gm_arbiter.hpp"
-#include "sim/values/simd.hpp"
+#include "sim/values/lanes.hpp"
 
 namespace npulab {
 
@@ -216,10 +216,10 @@ report::Report Simulation::Impl::run() {
   std::unique_ptr<dram::GmModel> model;
   std::unique_ptr<systemc::GmPort> port;
   if (options.memory_factory) {
-    port = options.memory_factory(machine);
+    port = options.memory_factory(session, machine);
   } else {
     model = dram::make_gm_model(machine.gm);
-    port = std::make_unique<systemc::GmArbiter>("gm", *model);
+    port = std::make_unique<systemc::GmArbiter>("gm", session, *model);
   }
   shared.port = port.get();
   systemc::Chip chip(session, shared, cores, listener(), construction_order(cores, options.construction_seed));

@@ -18,7 +18,8 @@ namespace npulab {
 
 namespace systemc {
 class GmPort;
-}
+class Session;
+}  // namespace systemc
 
 enum class SanitizeLevel : std::uint8_t { off, fast, full };
 
@@ -34,8 +35,8 @@ struct SimulationOptions {
   std::function<void(std::uint64_t cycle, double share)> progress;
   // Lines of `print` instructions.
   std::function<void(const std::string& line)> print;
-  // A device memory of the user's own in place of the machine's; called inside the simulation's context.
-  std::function<std::unique_ptr<systemc::GmPort>(const config::Machine&)> memory_factory;
+  // A device memory of the user's own in place of the machine's; called inside the simulation's context, for each run.
+  std::function<std::unique_ptr<systemc::GmPort>(systemc::Session&, const config::Machine&)> memory_factory;
 };
 
 // One kernel, assembled for the machine, ready to run any number of times. Not for use by several threads at once.

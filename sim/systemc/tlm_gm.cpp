@@ -45,7 +45,9 @@ TlmGm::TlmGm(const sc_core::sc_module_name& name, Session& session, WriteData wr
   dont_initialize();
 }
 
-TlmGm::~TlmGm() = default;
+TlmGm::~TlmGm() {
+  while (!owned_.empty()) owned_.pop_back();
+}
 
 void TlmGm::submit(GmBatch& batch, GmClient& client) {
   grants_.add(batch, client);

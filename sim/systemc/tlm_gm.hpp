@@ -14,6 +14,7 @@
 #include <string>
 #include <systemc>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "sim/systemc/gm_grants.hpp"
@@ -44,6 +45,15 @@ class TlmGm final : public sc_core::sc_module, public GmPort, private tlm::tlm_m
   ~TlmGm() override;
 
   tlm_utils::simple_initiator_socket<TlmGm> socket;
+
+  // Keeps what the port is bound to (the memory, adapters) alive as long as itself; the last one given goes
+  // first.
+  template <class Module>
+  Module& own(std::unique_ptr<Module> module) {
+    Module& given = *module;
+    owned_.push_back(std::move(module));
+    return given;
+  }
 
   void submit(GmBatch& batch, GmClient& client) override;
   void reset(std::uint64_t start_ps) override;
@@ -84,6 +94,7 @@ class TlmGm final : public sc_core::sc_module, public GmPort, private tlm::tlm_m
   void schedule(std::uint64_t now_ps);
   [[noreturn]] void protocol_error(const Payload* payload, const std::string& what) const;
 
+  std::vector<std::shared_ptr<void>> owned_;
   Session& session_;
   WriteData write_data_;
   GmGrants grants_;
