@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "lanes_helper.hpp"
+#include "calls.hpp"
 
 namespace npulab::values::testing {
 namespace {

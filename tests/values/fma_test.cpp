@@ -6,7 +6,7 @@
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>
 
-#include "lanes_helper.hpp"
+#include "calls.hpp"
 
 namespace npulab::values::testing {
 namespace {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "lanes_helper.hpp"
+#include "calls.hpp"
 
 namespace npulab::values::testing {
 namespace {

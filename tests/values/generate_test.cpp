@@ -7,8 +7,8 @@
 #include <cmath>
 #include <set>
 
+#include "calls.hpp"
 #include "isa/error.hpp"
-#include "lanes_helper.hpp"
 
 namespace npulab::values::testing {
 namespace {

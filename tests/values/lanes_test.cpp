@@ -8,8 +8,8 @@
 #include <cmath>
 #include <functional>
 
+#include "calls.hpp"
 #include "isa/error.hpp"
-#include "lanes_helper.hpp"
 
 namespace npulab::values::testing {
 namespace {

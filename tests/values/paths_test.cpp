@@ -3,8 +3,8 @@
 // writes nothing beyond its lanes.
 #include <gtest/gtest.h>
 
+#include "calls.hpp"
 #include "isa/error.hpp"
-#include "lanes_helper.hpp"
 
 namespace npulab::values::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lanes_helper.hpp"
+#include "calls.hpp"
 
 namespace npulab::values::testing {
 namespace {
