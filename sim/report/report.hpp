@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The result of a run as plain data. Writers (text, JSON) and the reference page read it; nothing computes in them.
+// The result of a run as plain data. Writers (text, JSON) and the reference page read it; nothing computes in
+// them.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,14 +21,14 @@ inline constexpr std::string_view kSchema = "npulab-report-1";
 
 struct Memory {
   std::string name;
-  std::uint64_t read_bytes = 0;    // requested
+  std::uint64_t read_bytes = 0;  // requested
   std::uint64_t write_bytes = 0;
   std::uint64_t accesses = 0;
-  double bandwidth_gbps = 0;       // (read + write) / time
-  double peak_gbps = 0;            // 0: no peak is stated
-  double utilization = 0;          // bandwidth / peak
+  double bandwidth_gbps = 0;                                    // (read + write) / time
+  double peak_gbps = 0;                                         // 0: no peak is stated
+  double utilization = 0;                                       // bandwidth / peak
   std::vector<std::pair<std::string, std::uint64_t>> counters;  // of the model: row hits, bursts, …
-  double bus_occupancy = -1;       // share of the time in which data moved, over all channels; < 0: not stated
+  double bus_occupancy = -1;  // share of the time in which data moved, over all channels; < 0: not stated
 };
 
 // Sums over cores: busy + idle + stalls = cycles * instances.
@@ -35,28 +37,28 @@ struct Engine {
   std::uint64_t instances = 0;
   std::uint64_t busy_cycles = 0;
   std::uint64_t idle_cycles = 0;
-  EngineCycles cycles;             // its stalls
-  double utilization = 0;          // busy / (cycles * instances)
+  EngineCycles cycles;     // its stalls
+  double utilization = 0;  // busy / (cycles * instances)
   std::vector<std::pair<std::string, std::uint64_t>> counters;
 };
 
 struct HotSpot {
   std::uint32_t line = 0;
-  std::string text;                // the source line, empty when the source is not known
-  std::uint64_t starts = 0;        // instructions of this line that started, over all cores
-  std::uint64_t wait_cycles = 0;   // that the stream waited before them, over all cores
+  std::string text;               // the source line, empty when the source is not known
+  std::uint64_t starts = 0;       // instructions of this line that started, over all cores
+  std::uint64_t wait_cycles = 0;  // that the stream waited before them, over all cores
 };
 
 struct Region {
   std::string name;
-  std::uint64_t first_cycle = 0;   // the earliest mark of any core
-  std::uint64_t cycles = 0;        // from a mark to the core's next mark or the end, summed over cores
+  std::uint64_t first_cycle = 0;  // the earliest mark of any core
+  std::uint64_t cycles = 0;       // from a mark to the core's next mark or the end, summed over cores
 };
 
 struct Bound {
-  double lower_bound_us = 0;       // no machine with these widths could do this work faster
-  std::string limited_by;          // what sets it
-  std::string bounded_by;          // what held the run up most beyond that
+  double lower_bound_us = 0;  // no machine with these widths could do this work faster
+  std::string limited_by;     // what sets it
+  std::string bounded_by;     // what held the run up most beyond that
 };
 
 struct CheckResult {
@@ -95,9 +97,9 @@ struct Report {
   std::uint64_t instructions = 0;
   std::uint64_t flops = 0;
   double gflops = 0;
-  double intensity = 0;            // flops per byte of gm
+  double intensity = 0;  // flops per byte of gm
   Bound bound;
-  std::vector<Memory> memories;    // gm first
+  std::vector<Memory> memories;  // gm first
   std::vector<Engine> engines;
   std::vector<HotSpot> hot_spots;  // by wait_cycles, at most 10
   std::vector<Region> regions;
@@ -108,8 +110,8 @@ struct Report {
   std::string simd_path;
 };
 
-// Refuses a report that contradicts itself: Error internal, naming the rule. Rules: every figure finite; busy +
-// stalls + idle = cycles * instances; utilisations in 0…1; time not below the lower bound.
+// Refuses a report that contradicts itself: Error internal, naming the rule. Rules: every figure finite; busy
+// + stalls + idle = cycles * instances; utilisations in 0…1; time not below the lower bound.
 void self_check(const Report& report);
 
 // `with_host`: the wall-clock section too.
@@ -124,6 +126,8 @@ struct Figure {
   std::string_view definition;
 };
 const std::vector<Figure>& figures();
-std::string reference_markdown();  // docs/report.md
+// docs/report.md. `gm_counters`: the rows of the table beside the memory model, which this layer does not
+// know.
+std::string reference_markdown(std::span<const Figure> gm_counters);
 
 }  // namespace npulab::report

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of what engines count beside their cycles. Counters of a device memory have a table of their own
+// beside its model.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace npulab::report {
+
+struct CounterInfo {
+  std::string_view name;
+  std::string_view unit;
+  std::string_view definition;
+};
+
+inline constexpr std::array<CounterInfo, 6> kEngineCounters{{
+    {"load_starts", "slots", "issue slots that vector loads took on the load port, over all cores"},
+    {"store_starts", "slots", "issue slots that vector stores took on the store port, over all cores"},
+    {"arithmetic_starts", "slots",
+     "issue slots that vector arithmetic took on the arithmetic port, over all cores"},
+    {"copies", "copies", "copies that a DMA engine carried out, over all cores"},
+    {"requests", "requests", "requests that it cut them into"},
+    {"bytes", "bytes", "bytes that it moved, counted once per copy"},
+}};
+
+}  // namespace npulab::report

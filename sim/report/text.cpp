@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report as a page for people.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/report/report.hpp"
+
+namespace npulab::report {
+
+namespace {
+
+constexpr double kPercent = 100;
+constexpr std::size_t kBarCells = 20;
+
+std::string thousands(std::uint64_t value) {
+  std::string digits = std::to_string(value);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+// `decimals` digits after the point, separators before it.
+std::string thousands(double value, int decimals) {
+  const std::string text = fmt::format("{:.{}f}", std::abs(value), decimals);
+  const std::size_t point = std::min(text.find('.'), text.size());
+  std::string whole = text.substr(0, point);
+  for (std::size_t at = whole.size(); at > 3; at -= 3) whole.insert(at - 3, ",");
+  return (value < 0 ? "-" : "") + whole + text.substr(point);
+}
+
+std::string time_text(double us) {
+  return thousands(us, us < 10 ? 4 : us < 1000 ? 2 : 1) + " us";
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.1f} %", kPercent * share);
+}
+
+std::string bar(double share) {
+  const double cells = std::clamp(share, 0.0, 1.0) * static_cast<double>(kBarCells);
+  const auto full = static_cast<std::size_t>(std::lround(cells));
+  return "[" + std::string(full, '#') + std::string(kBarCells - full, '.') + "]";
+}
+
+double ratio(double of, double by) {
+  return by > 0 ? of / by : 0;
+}
+
+// Columns as wide as their widest cell; `left` tells which begin at the left edge.
+class Table {
+ public:
+  Table(std::vector<std::string> heads, std::vector<bool> left) : left_(std::move(left)) {
+    add(std::move(heads));
+  }
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+
+  std::string text() const {
+    std::vector<std::size_t> widths(left_.size());
+    for (const auto& cells : rows_)
+      for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
+    std::string out;
+    for (const auto& cells : rows_) {
+      std::string line = " ";
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        const std::string gap(widths[i] - cells[i].size(), ' ');
+        line += " " + (left_[i] ? cells[i] + gap : gap + cells[i]) + " ";
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + "\n";
+    }
+    return out;
+  }
+
+ private:
+  std::vector<bool> left_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+class Page {
+ public:
+  Page(const Report& report, bool colour) : report_(report), colour_(colour) {}
+
+  std::string text() {
+    headline();
+    figures();
+    memories();
+    engines();
+    hot_spots();
+    regions();
+    check();
+    findings();
+    host();
+    return std::move(text_);
+  }
+
+ private:
+  enum class Style { bold, dim, good, bad, warn };
+
+  std::string styled(Style style, const std::string& text) const {
+    if (!colour_) return text;
+    static constexpr const char* kCodes[] = {"1", "2", "1;32", "1;31", "33"};
+    return fmt::format("\x1b[{}m{}\x1b[0m", kCodes[static_cast<std::size_t>(style)], text);
+  }
+  void section(const std::string& title, const std::string& note) {
+    text_ += "\n" + styled(Style::bold, title);
+    if (!note.empty()) text_ += styled(Style::dim, "  " + note);
+    text_ += "\n";
+  }
+
+  void headline();
+  void figures();
+  void memories();
+  void engines();
+  void hot_spots();
+  void regions();
+  void check();
+  void findings();
+  void host();
+
+  const Report& report_;
+  bool colour_;
+  std::string text_;
+};
+
+void Page::headline() {
+  text_ += styled(Style::bold, fmt::format("{} on {}, {} core{}", report_.kernel, report_.machine,
+                                           report_.cores, report_.cores == 1 ? "" : "s"));
+  text_ += "\n";
+  std::string params;
+  for (const auto& [name, value] : report_.params) params += fmt::format("  {}={}", name, value);
+  if (!params.empty()) text_ += params + "\n";
+  std::size_t widest = 0;
+  for (const auto& [name, value] : report_.options) widest = std::max(widest, name.size());
+  for (const auto& [name, value] : report_.options)
+    text_ += styled(Style::dim, fmt::format("  {:<{}}  {}", name, widest, value)) + "\n";
+  if (report_.overflow_mode != "inf")
+    text_ += fmt::format("  float results beyond the range: {}\n", report_.overflow_mode);
+}
+
+void Page::figures() {
+  const auto line = [&](const char* name, const std::string& value) {
+    text_ += fmt::format("  {:<12}{}\n", name, value);
+  };
+  text_ += "\n";
+  line("time",
+       styled(Style::bold, time_text(report_.time_us)) + "   " + thousands(report_.cycles) + " cycles");
+  if (report_.dispatch_us > 0) line("dispatch", time_text(report_.dispatch_us) + ", not part of the time");
+  line("work", fmt::format("{} instructions   {} flop   {} GFLOP/s   {:.3g} flop/byte",
+                           thousands(report_.instructions), thousands(report_.flops),
+                           thousands(report_.gflops, 1), report_.intensity));
+  line("at least",
+       fmt::format("{} by {}: {} of the time", time_text(report_.bound.lower_bound_us),
+                   report_.bound.limited_by, percent(ratio(report_.bound.lower_bound_us, report_.time_us))));
+  line("bound by", styled(Style::bold, report_.bound.bounded_by));
+}
+
+void Page::memories() {
+  section("memory", "bytes as requested; bandwidth over the whole time");
+  Table table({"", "read bytes", "write bytes", "accesses", "GB/s", "peak GB/s", "utilisation"},
+              {true, false, false, false, false, false, true});
+  std::string details;
+  for (const Memory& memory : report_.memories) {
+    const bool peak = memory.peak_gbps > 0;
+    table.add({memory.name, thousands(memory.read_bytes), thousands(memory.write_bytes),
+               thousands(memory.accesses), thousands(memory.bandwidth_gbps, 1),
+               peak ? thousands(memory.peak_gbps, 1) : "-",
+               peak ? bar(memory.utilization) + " " + percent(memory.utilization) : ""});
+    std::string one;
+    if (memory.bus_occupancy >= 0) one += fmt::format("  bus occupied {}", percent(memory.bus_occupancy));
+    for (const auto& [name, value] : memory.counters)
+      if (value > 0) one += fmt::format("{}{} {}", one.empty() ? "  " : ", ", name, thousands(value));
+    if (!one.empty()) details += "  " + memory.name + ":" + one + "\n";
+  }
+  text_ += table.text() + styled(Style::dim, details);
+}
+
+void Page::engines() {
+  section("engines", fmt::format("shares of {} cycles", thousands(report_.cycles)));
+  Table table({"", "instances", "busy", "idle", "stalled", "busy cycles", "", "stalled by"},
+              {true, false, false, false, false, false, true, true});
+  for (const Engine& engine : report_.engines) {
+    const double all = static_cast<double>(report_.cycles) * static_cast<double>(engine.instances);
+    std::uint64_t stalled = 0;
+    std::vector<std::size_t> causes;
+    for (std::size_t i = 0; i < kStallCount; ++i) {
+      stalled += engine.cycles.stall[i];
+      if (engine.cycles.stall[i] > 0) causes.push_back(i);
+    }
+    std::stable_sort(causes.begin(), causes.end(), [&](std::size_t a, std::size_t b) {
+      return engine.cycles.stall[a] > engine.cycles.stall[b];
+    });
+    std::string by;
+    for (const std::size_t i : causes)
+      by += fmt::format("{}{} {}", by.empty() ? "" : ", ", kStalls[i].name,
+                        percent(ratio(static_cast<double>(engine.cycles.stall[i]), all)));
+    table.add({engine.name, thousands(engine.instances), percent(engine.utilization),
+               percent(ratio(static_cast<double>(engine.idle_cycles), all)),
+               percent(ratio(static_cast<double>(stalled), all)), thousands(engine.busy_cycles),
+               bar(engine.utilization), by});
+  }
+  text_ += table.text();
+}
+
+void Page::hot_spots() {
+  if (report_.hot_spots.empty()) return;
+  section("hot spots", "cycles that the stream waited before instructions of a line, over all cores");
+  Table table({"waited", "starts", "line", "source"}, {false, false, false, true});
+  for (const HotSpot& spot : report_.hot_spots) {
+    const std::size_t begin = std::min(spot.text.find_first_not_of(" \t"), spot.text.size());
+    table.add({thousands(spot.wait_cycles), thousands(spot.starts),
+               spot.line > 0 ? std::to_string(spot.line) : "-", spot.text.substr(begin)});
+  }
+  text_ += table.text();
+}
+
+void Page::regions() {
+  if (report_.regions.empty()) return;
+  section("regions", "cycles from a mark to the core's next, over all cores");
+  Table table({"", "cycles", "first at cycle"}, {true, false, false});
+  for (const Region& region : report_.regions)
+    table.add({region.name, thousands(region.cycles), thousands(region.first_cycle)});
+  text_ += table.text();
+}
+
+void Page::check() {
+  const CheckResult& result = report_.check;
+  if (!result.requested) return;
+  section("check", result.reference);
+  if (result.passed) {
+    text_ += "  " + styled(Style::good, "passed") + fmt::format(": {} elements", thousands(result.elements));
+  } else {
+    text_ += "  " + styled(Style::bad, "FAILED") +
+             fmt::format(": {} of {} elements out of bounds", thousands(result.mismatches),
+                         thousands(result.elements));
+  }
+  text_ += fmt::format("; at most {:.4g} ULP, {:.4g} absolute, {:.4g} relative\n", result.max_ulp,
+                       result.max_abs_error, result.max_rel_error);
+  for (const std::string& line : result.worst) text_ += "  " + line + "\n";
+}
+
+void Page::findings() {
+  if (report_.diagnostics.empty()) return;
+  section("findings", "");
+  for (const Diagnostic& one : report_.diagnostics) {
+    const std::string head = fmt::format("{}[{}]", one.severity, one.code);
+    text_ += "  " + styled(one.severity == "error" ? Style::bad : Style::warn, head);
+    if (!one.where.empty()) text_ += " " + one.where + ":";
+    text_ += " " + one.message;
+    if (one.count > 1) text_ += fmt::format(" ({} times)", thousands(one.count));
+    text_ += "\n";
+  }
+}
+
+void Page::host() {
+  text_ += "\n" +
+           styled(Style::dim, fmt::format("npulab {}; simulated in {:.3f} s ({} values)",
+                                          report_.npulab_version, report_.host_seconds, report_.simd_path)) +
+           "\n";
+}
+
+}  // namespace
+
+std::string to_text(const Report& report, bool colour) {
+  return Page(report, colour).text();
+}
+
+}  // namespace npulab::report
