@@ -218,10 +218,11 @@ MicroOp Decoder::decode(const isa::Instruction& instruction) const {
     op.lanes = op.timing.vector ? isa::lanes(row, op.type, op.type2, target_.operation_bits) : 1;
     op.element_bytes = isa::bits(op.type) / 8;
   }
-  if (row.family == isa::Family::Vector && op.op != Op::Vext && op.op != Op::Vslide) {
+  if (row.family == isa::Family::Vector && op.op != Op::Vext) {
     values::LaneModes modes;
     if (op.has(Mod::round)) modes.round = static_cast<isa::Round>(op.mod(Mod::round).value);
     modes.saturate = machine_.numerics.overflow == config::Overflow::saturate;
+    modes.broadcast = op.broadcast != 0 && op.op != Op::Vdup && op.op != Op::Vperm;
     op.lane = values::lane_function(op.op, op.type, op.type2, modes);
   }
   if (row.cost == isa::CostClass::Fma)

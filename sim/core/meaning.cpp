@@ -26,15 +26,6 @@ struct Frame {  // what a meaning sees
 
 std::byte* vector_at(CoreState& state, std::uint32_t offset) { return state.vectors.data() + offset; }
 
-// Scratch for operands that are not whole vectors in registers.
-struct Scratch {
-  std::vector<std::byte> bytes;
-  std::byte* get(std::size_t size) {
-    if (bytes.size() < size) bytes.resize(size);
-    return bytes.data();
-  }
-};
-
 unsigned element_size(isa::DType type) { return std::max(1U, isa::bits(type) / 8); }
 
 // The element that goes to every lane.
@@ -54,45 +45,60 @@ void replicate(const std::byte* element, unsigned size, std::uint32_t lanes, std
   for (std::uint32_t i = 0; i < lanes; ++i) std::memcpy(to + std::size_t{i} * size, element, size);
 }
 
-std::size_t broadcast_slot(Format format) {
-  if (format == Format::Duplicate) return 1;
-  return format == Format::Select ? 3 : 2;
-}
-
-// Sources of a lane-wise operation, with the broadcast one spelled out.
+// Sources of a lane-wise operation; a broadcast one is a single element.
 struct Sources {
   const std::byte* a;
   const std::byte* b;
   const std::byte* c;
 };
 
-Sources with_broadcast(const MicroOp& op, CoreState& state, Sources sources, std::uint32_t lanes, Scratch& scratch) {
+using Element = std::array<std::byte, 8>;
+
+// Puts the broadcast element, if there is one, in place of the operation's last source.
+Sources with_broadcast(const MicroOp& op, CoreState& state, Sources sources, Element& element) {
   if (op.broadcast == 0) return sources;
-  const std::size_t slot = broadcast_slot(op.format);
-  const isa::DType type = op.format == Format::WideTernary ? op.type2 : op.type;
-  const unsigned size = element_size(type);
-  std::array<std::byte, 8> element{};
-  const std::uint32_t lane_offset = slot == 1 ? op.a : slot == 2 ? op.b : op.c;
-  broadcast_element(op, state, lane_offset, slot, element.data(), size);
-  std::byte* spread = scratch.get(std::size_t{lanes} * size);
-  replicate(element.data(), size, lanes, spread);
-  if (slot == 1) sources.a = spread;
-  if (slot == 2) sources.b = spread;
-  if (slot == 3) sources.c = spread;
+  const bool select = op.format == Format::Select;
+  const unsigned size = element_size(op.format == Format::WideTernary ? op.type2 : op.type);
+  broadcast_element(op, state, select ? op.c : op.b, select ? 3 : 2, element.data(), size);
+  (select ? sources.c : sources.b) = element.data();
   return sources;
 }
+
+// The lanes of `a` whose mask bit is set, side by side; returns their number.
+std::uint32_t compact(std::uint64_t mask, std::uint32_t lanes, unsigned size, const std::byte* a, std::byte* to) {
+  std::uint32_t count = 0;
+  for (std::uint32_t i = 0; i < std::min(lanes, kMaskLanes); ++i)
+    if ((mask >> i & 1U) != 0) std::memcpy(to + std::size_t{count++} * size, a + std::size_t{i} * size, size);
+  return count;
+}
+
+}  // namespace
+
+void reduce(const MicroOp& op, const CoreState& state, std::byte* dst, const std::byte* a, std::uint32_t lanes) {
+  std::memset(dst, 0, element_size(op.type));
+  std::vector<std::byte> active;
+  if (op.has(Mod::mask)) {
+    active.resize(std::size_t{lanes} * element_size(op.type));
+    const auto mask = static_cast<std::uint64_t>(state.scalar(op.mod(Mod::mask)));
+    lanes = compact(mask, lanes, element_size(op.type), a, active.data());
+    a = active.data();
+  }
+  if (lanes > 0) op.lane(dst, a, nullptr, nullptr, lanes);
+}
+
+namespace {
 
 // Applies an operation to the active lanes only. Lanes beyond n or with a zero mask bit keep dst (a reduction
 // leaves them out and clears the lanes above 0).
 void masked_lanes(const MicroOp& op, CoreState& state, std::byte* dst, Sources sources, std::uint32_t lanes) {
   const std::uint32_t active = active_lanes(op, state, lanes);
   const unsigned size = element_size(op.type);
-  Scratch spread;
-  sources = with_broadcast(op, state, sources, std::max(active, 1U), spread);
+  Element element{};
+  sources = with_broadcast(op, state, sources, element);
   if (op.flops_per_lane != 0 && (op.has(Mod::n) || op.has(Mod::mask))) count_flops(op, state, lanes);
   if (op.format == Format::Reduction) {
-    std::array<std::byte, 8> result{};
-    if (active > 0) op.lane(result.data(), sources.a, nullptr, nullptr, active);
+    Element result{};
+    reduce(op, state, result.data(), sources.a, active);
     std::memset(dst, 0, std::size_t{lanes} * size);
     std::memcpy(dst, result.data(), size);
     return;
@@ -114,6 +120,26 @@ void masked_lanes(const MicroOp& op, CoreState& state, std::byte* dst, Sources s
     if ((mask >> i & 1U) != 0) std::memcpy(dst + std::size_t{i} * size, result.data() + std::size_t{i} * size, size);
 }
 
+// Every lane is worked out on the side (dst may be a source, and the lane count bounds `a`); the active ones are kept.
+void permute(const MicroOp& op, CoreState& state, std::byte* dst, Sources sources) {
+  const unsigned size = element_size(op.type);
+  Element element{};
+  sources = with_broadcast(op, state, sources, element);
+  std::vector<std::byte> index;
+  if (op.broadcast != 0) {
+    index.resize(std::size_t{op.lanes} * size);
+    replicate(element.data(), size, op.lanes, index.data());
+    sources.b = index.data();
+  }
+  std::vector<std::byte> result(std::size_t{op.lanes} * size);
+  op.lane(result.data(), sources.a, sources.b, nullptr, op.lanes);
+  const std::uint32_t active = active_lanes(op, state, op.lanes);
+  const std::uint64_t mask = op.has(Mod::mask) ? static_cast<std::uint64_t>(state.scalar(op.mod(Mod::mask))) : ~std::uint64_t{0};
+  for (std::uint32_t i = 0; i < active; ++i)
+    if (!op.has(Mod::mask) || (i < kMaskLanes && (mask >> i & 1U) != 0))
+      std::memcpy(dst + std::size_t{i} * size, result.data() + std::size_t{i} * size, size);
+}
+
 void vector_lanes(Frame f) {
   const MicroOp& op = f.op;
   std::byte* dst = vector_at(f.state, op.dst);
@@ -125,10 +151,8 @@ void vector_lanes(Frame f) {
     replicate(element.data(), size, active_lanes(op, f.state, op.lanes), dst);
     return;
   }
-  if (op.op == Op::Vperm) {  // dst must not alias its sources
-    std::vector<std::byte> copy(sources.a, sources.a + std::size_t{op.lanes} * element_size(op.type));
-    std::vector<std::byte> index(sources.b, sources.b + std::size_t{op.lanes} * element_size(op.type));
-    masked_lanes(op, f.state, dst, {copy.data(), index.data(), nullptr}, op.lanes);
+  if (op.op == Op::Vperm) {
+    permute(op, f.state, dst, sources);
     return;
   }
   masked_lanes(op, f.state, dst, sources, op.lanes);
@@ -141,15 +165,11 @@ void meaning(Frame f);
 
 template <>
 void meaning<Op::Vslide>(Frame f) {
-  const unsigned size = element_size(f.op.type);
   const std::int64_t amount = f.state.scalar(f.op.scalars[2]);
-  const std::byte* a = vector_at(f.state, f.op.a);
-  std::vector<std::byte> result(std::size_t{f.op.lanes} * size, std::byte{0});
-  for (std::int64_t i = 0; i < f.op.lanes; ++i) {
-    if (amount > f.op.lanes || amount < -std::int64_t{f.op.lanes}) break;
-    const std::int64_t from = i + amount;
-    if (from >= 0 && from < f.op.lanes) std::memcpy(&result[static_cast<std::size_t>(i) * size], a + from * size, size);
-  }
+  Element bytes{};
+  std::memcpy(bytes.data(), &amount, sizeof amount);
+  std::vector<std::byte> result(std::size_t{f.op.lanes} * element_size(f.op.type));
+  f.op.lane(result.data(), vector_at(f.state, f.op.a), bytes.data(), nullptr, f.op.lanes);
   std::memcpy(vector_at(f.state, f.op.dst), result.data(), result.size());
 }
 

@@ -39,6 +39,9 @@ void check_written(const DecodedProgram& program, std::uint32_t pc, CoreState& s
 // Lanes that take part: min(n, lanes), n negative counts as 0.
 std::uint32_t active_lanes(const MicroOp& op, const CoreState& state, std::uint32_t lanes);
 
+// A reduction over `lanes` elements at `a`, those without a mask bit left out and the others moved together.
+void reduce(const MicroOp& op, const CoreState& state, std::byte* dst, const std::byte* a, std::uint32_t lanes);
+
 // UB form: operands are views. Geometry of one instruction for timing and values.
 struct UbOperand {
   std::uint8_t space = 0;

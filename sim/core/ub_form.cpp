@@ -64,16 +64,15 @@ void scatter(const DecodedProgram& program, std::uint32_t pc, CoreState& state, 
   }
 }
 
-// The element that a scalar or immediate operand stands for, on every lane.
-void spread(const MicroOp& op, const CoreState& state, std::size_t slot, isa::DType type, std::uint32_t lanes,
-            std::byte* to) {
+// The element that a scalar or immediate operand stands for.
+void broadcast(const MicroOp& op, const CoreState& state, std::size_t slot, isa::DType type, std::byte* to) {
   const unsigned size = std::max(1U, isa::bits(type) / 8);
   std::array<std::byte, 8> element = op.constant;
   if (op.broadcast == 2) {
     const auto bits = static_cast<std::uint64_t>(state.scalar(op.scalars[slot]));
     for (unsigned i = 0; i < size; ++i) element[i] = static_cast<std::byte>(bits >> (8 * i) & 0xff);
   }
-  for (std::uint32_t i = 0; i < lanes; ++i) std::memcpy(to + std::size_t{i} * size, element.data(), size);
+  std::memcpy(to, element.data(), size);
 }
 
 constexpr std::size_t kRepeatBytes = 8 * 32;
@@ -148,7 +147,8 @@ void execute_ub(const DecodedProgram& program, std::uint32_t pc, const MicroOp& 
                 const UbAccess& access) {
   if (access.lanes == 0) return;
   const std::size_t operand_count = isa::info(op.format).slots.size();
-  const bool reads_dst = isa::info(op.format).slots[0].role == isa::Role::read_write || op.has(Mod::mask);
+  const bool reads_dst = isa::info(op.format).slots[0].role == isa::Role::read_write ||
+                         (op.has(Mod::mask) && !single_element(op));
   RepeatBuffer dst{};
   RepeatBuffer a{};
   RepeatBuffer b{};
@@ -157,14 +157,14 @@ void execute_ub(const DecodedProgram& program, std::uint32_t pc, const MicroOp& 
   const std::array<const UbOperand*, 3> operands{&access.a, &access.b, &access.c};
   if (op.broadcast != 0) {
     const isa::DType type = op.format == Format::WideTernary ? op.type2 : op.type;
-    spread(op, state, operand_count - 1, type, access.lanes, buffers[operand_count - 2]->data());
+    broadcast(op, state, operand_count - 1, type, buffers[operand_count - 2]->data());
   }
   for (std::uint64_t repeat = 0; repeat < access.repeats; ++repeat) {
     for (std::size_t i = 0; i + 1 < operand_count; ++i)
       if (operands[i]->used) gather(program, pc, state, *operands[i], repeat, buffers[i]->data());
     if (reads_dst) gather(program, pc, state, access.dst, repeat, dst.data());
     const RepeatBuffer old = dst;
-    if (op.op == isa::Op::Vdup) dst = a;
+    if (single_element(op)) reduce(op, state, dst.data(), a.data(), access.lanes);
     else op.lane(dst.data(), a.data(), b.data(), c.data(), access.lanes);
     keep_masked(op, state, access.lanes, old, dst);
     scatter(program, pc, state, access.dst, repeat, dst.data());
