@@ -7,8 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "sim/memory/sparse_memory.hpp"
-
 namespace npulab::memory {
 
 namespace {
@@ -29,7 +27,6 @@ unsigned cycles_of_run(const config::BufferConfig& config, std::uint64_t words) 
 LocalBuffer::LocalBuffer(std::string name, const config::BufferConfig& config)
     : name_(std::move(name)),
       config_(config),
-      bytes_(config.bytes, kPoison),
       shadow_(ceil_div(config.bytes, kWordBits)) {}
 
 void LocalBuffer::reset() {

@@ -9,6 +9,7 @@
 
 #include "sim/config/machine.hpp"
 #include "sim/memory/bit_range.hpp"
+#include "sim/memory/sparse_memory.hpp"
 
 namespace npulab::memory {
 
@@ -20,8 +21,11 @@ class LocalBuffer {
   const std::string& name() const { return name_; }
   const config::BufferConfig& config() const { return config_; }
   std::uint64_t size() const { return config_.bytes; }
-  std::byte* data() { return bytes_.data(); }
-  const std::byte* data() const { return bytes_.data(); }
+  // Host memory is taken at the first use: most kernels touch one buffer of several.
+  std::byte* data() {
+    if (bytes_.empty()) bytes_.assign(config_.bytes, kPoison);
+    return bytes_.data();
+  }
 
   // Every byte poison and unwritten again.
   void reset();
