@@ -7,20 +7,6 @@
 
 namespace npulab::isa {
 
-const Token& Cursor::peek(std::size_t ahead) const {
-  return position_ + ahead < tokens_.size() ? tokens_[position_ + ahead] : tokens_.back();
-}
-
-const Token& Cursor::next() {
-  const Token& token = peek();
-  if (token.kind != TokenKind::end) ++position_;
-  return token;
-}
-
-bool Cursor::at(std::string_view symbol, std::size_t ahead) const {
-  return peek(ahead).kind == TokenKind::symbol && peek(ahead).text == symbol;
-}
-
 bool Cursor::at_word(std::string_view word) const {
   return peek().kind == TokenKind::identifier && peek().text == word;
 }

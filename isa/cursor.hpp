@@ -24,10 +24,20 @@ class Cursor {
   Cursor(std::span<const Token> tokens, const std::string& file, int line)
       : tokens_(tokens), file_(&file), line_(line) {}
 
-  const Token& peek(std::size_t ahead = 0) const;
-  const Token& next();
+  const Token& peek(std::size_t ahead = 0) const {
+    return position_ + ahead < tokens_.size() ? tokens_[position_ + ahead] : tokens_.back();
+  }
+  const Token& next() {
+    const Token& token = peek();
+    if (token.kind != TokenKind::end) ++position_;
+    return token;
+  }
   bool at_end() const { return peek().kind == TokenKind::end; }
-  bool at(std::string_view symbol, std::size_t ahead = 0) const;
+  bool at(std::string_view symbol, std::size_t ahead = 0) const {  // symbols have one or two characters
+    const Token& token = peek(ahead);
+    return token.kind == TokenKind::symbol && token.text.size() == symbol.size() &&
+           token.text[0] == symbol[0] && token.text.back() == symbol.back();
+  }
   bool at_word(std::string_view word) const;
   bool accept(std::string_view symbol);
   bool accept_word(std::string_view word);

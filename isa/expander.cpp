@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 
 #include "isa/expression.hpp"
-#include "isa/table.hpp"
 
 namespace npulab::isa {
 
@@ -16,16 +14,9 @@ namespace {
 // Bounds that no honest kernel meets, so that hostile text ends soon.
 constexpr std::size_t kMostTextBytes = std::size_t{16} << 20;
 constexpr std::uint64_t kMostSteps = 4'000'000;
-constexpr std::size_t kMostTokens = 1024;  // of one line after its arguments were put in
-constexpr unsigned kDeepest = 64;          // macro calls, blocks and includes within each other
+constexpr unsigned kDeepest = 64;  // macro calls, blocks and includes within each other
 constexpr unsigned kDeepestInclude = 16;
 constexpr unsigned kMostIncludes = 1000;
-
-std::optional<Directive> directive_at(const Line& line) {
-  if (line.tokens.front().kind != TokenKind::identifier) return std::nullopt;
-  if (line.tokens.size() > 1 && line.tokens[1].text == ":") return std::nullopt;
-  return directive_named(lower_case(line.tokens.front().text));
-}
 
 bool is_label(std::span<const Token> tokens) {
   return tokens.size() > 1 && tokens[0].kind == TokenKind::identifier &&
@@ -113,7 +104,7 @@ std::size_t Expander::run_line(const Text& text, std::size_t at, const Scope* sc
   const Line& line = text.lines[at];
   if (line.tokens.front().kind == TokenKind::end) return at + 1;
   count_step(Cursor(line.tokens, text.name, line.number));
-  if (const auto directive = directive_at(line)) {
+  if (const auto directive = text.directives[at]) {
     switch (*directive) {
       case Directive::if_:
         return run_if(text, at, scope);
@@ -138,7 +129,7 @@ std::size_t Expander::run_line(const Text& text, std::size_t at, const Scope* sc
 
 void Expander::statement(const Text& text, std::size_t at, const Scope* scope) {
   const Line& line = text.lines[at];
-  const std::vector<Token> tokens = resolved(text, line, scope);
+  const std::vector<Token> tokens = resolved(text, at, scope);
   Cursor cursor(tokens, text.name, line.number);
   while (is_label(cursor.rest())) {
     const Token& name = cursor.next();
@@ -179,8 +170,8 @@ std::size_t Expander::run_if(const Text& text, std::size_t at, const Scope* scop
   std::size_t clause = at;
   try {
     while (clause != end) {
-      const auto directive = directive_at(text.lines[clause]);
-      const std::vector<Token> tokens = resolved(text, text.lines[clause], scope);
+      const auto directive = text.directives[clause];
+      const std::vector<Token> tokens = resolved(text, clause, scope);
       Cursor cursor(tokens, text.name, text.lines[clause].number);
       cursor.next();
       const bool taken = directive == Directive::else_ || constant(cursor) != 0;
@@ -196,9 +187,16 @@ std::size_t Expander::run_if(const Text& text, std::size_t at, const Scope* scop
   return end + 1;
 }
 
+std::vector<Token>& Expander::Scope::operator[](std::string_view name) {
+  for (Entry& entry : entries)
+    if (entry.name == name) return entry.value;
+  return entries.emplace_back(Entry{std::string(name), {}}).value;
+}
+
 const std::vector<Token>* Expander::lookup(const Scope* scope, std::string_view name) {
   for (; scope != nullptr; scope = scope->outer)
-    if (const auto it = scope->names.find(name); it != scope->names.end()) return &it->second;
+    for (const Entry& entry : scope->entries)
+      if (entry.name == name) return &entry.value;
   return nullptr;
 }
 
@@ -208,7 +206,7 @@ void Expander::make_local(Scope& scope, const std::vector<std::string>& names) {
     Token token;
     token.kind = TokenKind::identifier;
     token.text = local_name(name, expansions_);
-    scope.names[name] = {token};
+    scope[name] = {token};
   }
 }
 
@@ -216,7 +214,7 @@ std::size_t Expander::run_for(const Text& text, std::size_t at, const Scope* sco
   const Line& line = text.lines[at];
   const std::size_t end = text.next[at];
   const std::string_view usage = info(Directive::for_).usage;
-  const std::vector<Token> tokens = resolved(text, line, scope);
+  const std::vector<Token> tokens = resolved(text, at, scope);
   Cursor cursor(tokens, text.name, line.number);
   cursor.next();
   const Token variable = cursor.identifier("the name of the loop variable", usage);
@@ -236,7 +234,7 @@ std::size_t Expander::run_for(const Text& text, std::size_t at, const Scope* sco
   body.outer = scope;
   make_local(body, {as_written});
   Token local = variable;
-  local.text = body.names[as_written].front().text;
+  local.text = body[as_written].front().text;
   Symbol symbol;
   symbol.kind = SymbolKind::loop_variable;
   symbols_.define(local, symbol, cursor);
@@ -250,101 +248,6 @@ std::size_t Expander::run_for(const Text& text, std::size_t at, const Scope* sco
   }
   symbols_.erase(local.text);
   return end + 1;
-}
-
-void Expander::define_macro(const Text& text, std::size_t at, const Scope* scope) {
-  const Line& line = text.lines[at];
-  const std::string_view usage = info(Directive::macro).usage;
-  Cursor cursor(line.tokens, text.name, line.number);
-  cursor.next();
-  if (scope != nullptr) cursor.fail("syntax", "a macro is defined outside of .for and other macros", 1);
-  const Token& name = cursor.identifier("the name of the macro", usage);
-  if (op_named(lower_case(name.text)) || name.text.find('.') != std::string::npos)
-    cursor.fail("reserved-name",
-                fmt::format("'{}' cannot name a macro: it is an instruction or holds a dot", name.text),
-                name.column);
-  Macro macro{&text, at, {}};
-  while (!cursor.at_end()) {
-    if (!macro.arguments.empty()) cursor.expect(",", usage);
-    MacroArgument argument;
-    argument.name = cursor.identifier("the name of an argument", usage).text;
-    const auto same = [&](const MacroArgument& other) { return other.name == argument.name; };
-    if (std::any_of(macro.arguments.begin(), macro.arguments.end(), same))
-      cursor.fail("duplicate-name", fmt::format("argument '{}' stands twice", argument.name));
-    argument.optional = cursor.accept("=");
-    while (argument.optional && !cursor.at_end() && !cursor.at(","))
-      argument.standard.push_back(cursor.next());
-    macro.arguments.push_back(std::move(argument));
-  }
-  handler_.macro_defined(name.text);
-  if (!macros_.emplace(name.text, std::move(macro)).second)
-    cursor.fail("duplicate-name", fmt::format("macro '{}' is already defined", name.text), name.column);
-}
-
-Expander::Scope Expander::bind(const Macro& macro, Cursor& cursor) {
-  const Token& name = cursor.next();
-  std::vector<std::vector<Token>> given;
-  int open = 0;
-  if (!cursor.at_end()) given.emplace_back();
-  while (!cursor.at_end()) {
-    if (cursor.at("(") || cursor.at("[") || cursor.at("{")) ++open;
-    if (cursor.at(")") || cursor.at("]") || cursor.at("}")) --open;
-    if (open == 0 && cursor.accept(","))
-      given.emplace_back();
-    else
-      given.back().push_back(cursor.next());
-  }
-  std::string form(name.text);
-  for (const MacroArgument& argument : macro.arguments)
-    form +=
-        (&argument == macro.arguments.data() ? " " : ", ") + argument.name + (argument.optional ? "=…" : "");
-  if (given.size() > macro.arguments.size())
-    cursor.fail("operand-count",
-                fmt::format("macro '{}' takes {} arguments, {} given; the form is: {}", name.text,
-                            macro.arguments.size(), given.size(), form),
-                name.column);
-  Scope scope;
-  for (std::size_t i = 0; i < macro.arguments.size(); ++i) {
-    const MacroArgument& argument = macro.arguments[i];
-    const bool present = i < given.size() && !given[i].empty();
-    if (!present && !argument.optional)
-      cursor.fail("operand-count",
-                  fmt::format("macro '{}': argument '{}' is missing; the form is: {}", name.text,
-                              argument.name, form),
-                  name.column);
-    std::vector<Token>& value = scope.names[argument.name];
-    if (present) {
-      value = given[i];
-      continue;
-    }
-    for (const Token& token : argument.standard) {  // may name earlier arguments
-      const std::vector<Token>* earlier =
-          token.kind == TokenKind::identifier ? lookup(&scope, token.text) : nullptr;
-      if (earlier == nullptr || earlier == &value)
-        value.push_back(token);
-      else
-        value.insert(value.end(), earlier->begin(), earlier->end());
-      if (value.size() > kMostTokens)
-        limit(cursor.where(name.column),
-              fmt::format("argument '{}' has more than {} words", argument.name, kMostTokens));
-    }
-  }
-  return scope;
-}
-
-void Expander::call(const Macro& macro, Cursor& cursor) {
-  const Token& name = cursor.peek();
-  Scope scope = bind(macro, cursor);
-  if (const auto locals = macro.text->locals.find(macro.line); locals != macro.text->locals.end())
-    make_local(scope, locals->second);
-  const std::string outer_context = context_;
-  const int outer_line = main_line_;
-  context_ = fmt::format(" (in macro '{}', called at {}:{})", name.text, cursor.file(), cursor.line());
-  handler_.context(context_);
-  run_lines(*macro.text, macro.line + 1, macro.text->next[macro.line], &scope);
-  context_ = outer_context;
-  main_line_ = outer_line;
-  handler_.context(context_);
 }
 
 void Expander::include(const Text& text, std::size_t at) {
@@ -374,10 +277,11 @@ void Expander::include(const Text& text, std::size_t at) {
   run_lines(included, 0, included.lines.size(), nullptr);
 }
 
-std::vector<Token> Expander::resolved(const Text& text, const Line& line, const Scope* scope) const {
+std::vector<Token> Expander::resolved(const Text& text, std::size_t at, const Scope* scope) const {
+  const Line& line = text.lines[at];
   if (scope == nullptr) return line.tokens;
   std::vector<Token> result;
-  const auto directive = directive_at(line);
+  result.reserve(line.tokens.size());
   for (const Token& token : line.tokens) {
     const std::vector<Token>* value =
         token.kind == TokenKind::identifier ? lookup(scope, token.text) : nullptr;
@@ -391,7 +295,7 @@ std::vector<Token> Expander::resolved(const Text& text, const Line& line, const 
       Token& copy = result.back();
       if (token.kind == TokenKind::identifier && token.text.find('.', 1) != std::string::npos)
         copy.text = substituted(token.text, scope, false);
-      if (token.kind == TokenKind::string && directive == Directive::require)
+      if (token.kind == TokenKind::string && text.directives[at] == Directive::require)
         copy.text = substituted(token.text, scope, true);
     }
     if (result.size() > kMostTokens)

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,9 +42,12 @@ class Expander {
   void run(const Source& source);
 
  private:
+  static constexpr std::size_t kMostTokens = 1024;  // of one line after its arguments were put in
+
   struct Text {
     std::string name;
     std::vector<Line> lines;
+    std::vector<std::optional<Directive>> directives;  // that the lines begin with
     std::vector<std::size_t> next;  // .if, .elif, .else, .for, .macro: line of what closes it
     std::map<std::size_t, std::vector<std::string>>
         locals;               // names that the body of a .for or .macro defines
@@ -60,9 +64,14 @@ class Expander {
     std::vector<MacroArgument> arguments;
   };
   // What identifiers stand for in a body; the scopes around it in the text follow in `outer`.
+  struct Entry {
+    std::string name;
+    std::vector<Token> value;
+  };
   struct Scope {
     const Scope* outer = nullptr;
-    std::map<std::string, std::vector<Token>, std::less<>> names;
+    std::deque<Entry> entries;  // few, so searched in order
+    std::vector<Token>& operator[](std::string_view name);
   };
 
   const Text& load(const Source& source, std::uint32_t depth);
@@ -82,7 +91,7 @@ class Expander {
 
   static const std::vector<Token>* lookup(const Scope* scope, std::string_view name);
   static std::string substituted(const std::string& text, const Scope* scope, bool in_braces);
-  std::vector<Token> resolved(const Text& text, const Line& line, const Scope* scope) const;
+  std::vector<Token> resolved(const Text& text, std::size_t at, const Scope* scope) const;
   void report(const Error& error);
   [[noreturn]] void limit(const Where& where, const std::string& message);
   void count_step(const Cursor& cursor);

@@ -16,6 +16,13 @@ struct Open {
   bool has_else = false;
 };
 
+std::optional<Directive> directive_at(const Line& line) {
+  if (line.tokens.front().kind != TokenKind::identifier || line.tokens.front().text.front() != '.')
+    return std::nullopt;
+  if (line.tokens.size() > 1 && line.tokens[1].text == ":") return std::nullopt;
+  return directive_named(lower_case(line.tokens.front().text));
+}
+
 Directive closer(Directive opener) {
   if (opener == Directive::for_) return Directive::endfor;
   return opener == Directive::macro ? Directive::endm : Directive::endif;
@@ -29,15 +36,13 @@ bool opens(Directive directive) {
 
 void Expander::link(Text& text) {
   text.next.assign(text.lines.size(), 0);
+  text.directives.resize(text.lines.size());
   std::vector<Open> open;
   const auto fail = [&](std::size_t line, const std::string& message) {
     throw Error(Category::input, "unmatched-block", message, Where{text.name, text.lines[line].number, 1});
   };
   for (std::size_t at = 0; at < text.lines.size(); ++at) {
-    const std::vector<Token>& tokens = text.lines[at].tokens;
-    const bool word = tokens[0].kind == TokenKind::identifier;
-    const bool label = word && tokens.size() > 1 && tokens[1].text == ":";
-    const auto directive = word && !label ? directive_named(lower_case(tokens[0].text)) : std::nullopt;
+    const auto directive = text.directives[at] = directive_at(text.lines[at]);
     if (!directive || info(*directive).stage != Stage::expansion || *directive == Directive::include) {
       for (auto it = open.rbegin(); it != open.rend(); ++it) {
         if (it->opener == Directive::if_) continue;
@@ -80,8 +85,7 @@ void Expander::declare_local(Text& text, std::size_t owner, std::size_t line) co
   for (std::size_t i = 0;
        i + 1 < tokens.size() && tokens[i].kind == TokenKind::identifier && tokens[i + 1].text == ":"; i += 2)
     if (tokens[i].text.front() == '.') names.push_back(tokens[i].text);
-  const auto directive =
-      tokens[0].kind == TokenKind::identifier ? directive_named(lower_case(tokens[0].text)) : std::nullopt;
+  const auto directive = text.directives[line];
   const bool defines = directive == Directive::constant || directive == Directive::reg ||
                        directive == Directive::vreg || directive == Directive::buffer;
   if (defines && tokens.size() > 1 && tokens[1].kind == TokenKind::identifier)

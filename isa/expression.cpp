@@ -36,9 +36,11 @@ class Evaluator {
     std::int64_t left = unary();
     while (const BinaryOperator* op = operator_at(precedence)) {
       const int column = cursor_.next().column;
-      const bool decided = (op->symbol == "&&" && left == 0) || (op->symbol == "||" && left != 0);
+      const bool decided = (op->operation == Operation::both && left == 0) ||
+                           (op->operation == Operation::either && left != 0);
       const std::int64_t right = decided ? skipped(op->precedence + 1) : binary(op->precedence + 1);
-      left = decided ? static_cast<std::int64_t>(op->symbol == "||") : apply(*op, left, right, column);
+      left = decided ? static_cast<std::int64_t>(op->operation == Operation::either)
+                     : apply(*op, left, right, column);
     }
     return left;
   }
@@ -67,10 +69,10 @@ class Evaluator {
   }
 
   const BinaryOperator* operator_at(int precedence) const {
-    if (cursor_.peek().kind != TokenKind::symbol) return nullptr;
-    for (const BinaryOperator& row : kBinaryOperators)
-      if (row.symbol == cursor_.peek().text) return row.precedence >= precedence ? &row : nullptr;
-    return nullptr;
+    const std::int8_t index = cursor_.peek().operation;
+    if (index < 0) return nullptr;
+    const BinaryOperator& row = kBinaryOperators[static_cast<std::size_t>(index)];
+    return row.precedence >= precedence ? &row : nullptr;
   }
 
   std::int64_t overflow(std::string_view symbol, std::int64_t a, std::int64_t b, int column) const {
@@ -79,42 +81,76 @@ class Evaluator {
 
   std::int64_t apply(const BinaryOperator& op, std::int64_t a, std::int64_t b, int column) const {
     if (skipping_ > 0) return 0;
-    if (op.precedence >= 8) return arithmetic(op.symbol, a, b, column);
-    if (op.symbol == "||") return (a != 0 || b != 0) ? 1 : 0;
-    if (op.symbol == "&&") return (a != 0 && b != 0) ? 1 : 0;
-    if (op.symbol == "|") return a | b;
-    if (op.symbol == "^") return a ^ b;
-    if (op.symbol == "&") return a & b;
-    if (op.symbol == "==") return a == b ? 1 : 0;
-    if (op.symbol == "!=") return a != b ? 1 : 0;
-    if (op.symbol == "<") return a < b ? 1 : 0;
-    if (op.symbol == "<=") return a <= b ? 1 : 0;
-    if (op.symbol == ">") return a > b ? 1 : 0;
-    return a >= b ? 1 : 0;
+    switch (op.operation) {
+      case Operation::either:
+        return (a != 0 || b != 0) ? 1 : 0;
+      case Operation::both:
+        return (a != 0 && b != 0) ? 1 : 0;
+      case Operation::bit_or:
+        return a | b;
+      case Operation::bit_xor:
+        return a ^ b;
+      case Operation::bit_and:
+        return a & b;
+      case Operation::equal:
+        return a == b ? 1 : 0;
+      case Operation::different:
+        return a != b ? 1 : 0;
+      case Operation::less:
+        return a < b ? 1 : 0;
+      case Operation::less_equal:
+        return a <= b ? 1 : 0;
+      case Operation::greater:
+        return a > b ? 1 : 0;
+      case Operation::greater_equal:
+        return a >= b ? 1 : 0;
+      default:
+        return arithmetic(op, a, b, column);
+    }
   }
 
-  std::int64_t arithmetic(std::string_view symbol, std::int64_t a, std::int64_t b, int column) const {
+  std::int64_t arithmetic(const BinaryOperator& op, std::int64_t a, std::int64_t b, int column) const {
     std::int64_t result = 0;
-    if (symbol == "+") return __builtin_add_overflow(a, b, &result) ? overflow(symbol, a, b, column) : result;
-    if (symbol == "-") return __builtin_sub_overflow(a, b, &result) ? overflow(symbol, a, b, column) : result;
-    if (symbol == "*") return __builtin_mul_overflow(a, b, &result) ? overflow(symbol, a, b, column) : result;
-    if (symbol == "<<" || symbol == ">>") return shift(symbol, a, b, column);
-    if (b == 0) cursor_.fail("division-by-zero", fmt::format("{} {} 0: division by zero", a, symbol), column);
-    if (a == kLeast && b == -1) return symbol == "/" ? overflow(symbol, a, b, column) : 0;
-    return symbol == "/" ? a / b : a % b;
+    bool overflows = false;
+    switch (op.operation) {
+      case Operation::add:
+        overflows = __builtin_add_overflow(a, b, &result);
+        break;
+      case Operation::subtract:
+        overflows = __builtin_sub_overflow(a, b, &result);
+        break;
+      case Operation::multiply:
+        overflows = __builtin_mul_overflow(a, b, &result);
+        break;
+      case Operation::shift_left:
+      case Operation::shift_right:
+        return shift(op, a, b, column);
+      default:
+        return quotient(op, a, b, column);
+    }
+    return overflows ? overflow(op.symbol, a, b, column) : result;
   }
 
-  std::int64_t shift(std::string_view symbol, std::int64_t a, std::int64_t b, int column) const {
+  std::int64_t quotient(const BinaryOperator& op, std::int64_t a, std::int64_t b, int column) const {
+    const bool divides = op.operation == Operation::divide;
+    if (b == 0)
+      cursor_.fail("division-by-zero", fmt::format("{} {} 0: division by zero", a, op.symbol), column);
+    if (a == kLeast && b == -1) return divides ? overflow(op.symbol, a, b, column) : 0;
+    return divides ? a / b : a % b;
+  }
+
+  std::int64_t shift(const BinaryOperator& op, std::int64_t a, std::int64_t b, int column) const {
     if (b < 0 || b > 63)
-      cursor_.fail("value-range", fmt::format("{} {} {}: a shift is by 0…63", a, symbol, b), column);
-    if (symbol == ">>") return a >> b;
+      cursor_.fail("value-range", fmt::format("{} {} {}: a shift is by 0…63", a, op.symbol, b), column);
+    if (op.operation == Operation::shift_right) return a >> b;
     const std::int64_t result = static_cast<std::int64_t>(static_cast<std::uint64_t>(a) << b);
-    return (result >> b) == a ? result : overflow(symbol, a, b, column);
+    return (result >> b) == a ? result : overflow(op.symbol, a, b, column);
   }
 
   std::int64_t unary() {
     const Deeper deeper(*this);
     const int column = cursor_.peek().column;
+    if (cursor_.peek().kind != TokenKind::symbol) return primary();
     if (cursor_.accept("+")) return unary();
     if (cursor_.accept("~")) return ~unary();
     if (cursor_.accept("!")) return unary() == 0 ? 1 : 0;

@@ -33,32 +33,53 @@ inline constexpr std::array<FunctionInfo, 9> kFunctions{{
     {Function::bits, "bits", 1, "bits(TYPE)", "bits of an element"},
 }};
 
+enum class Operation : std::uint8_t {
+  either,
+  both,
+  bit_or,
+  bit_xor,
+  bit_and,
+  equal,
+  different,
+  less,
+  less_equal,
+  greater,
+  greater_equal,
+  shift_left,
+  shift_right,
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder
+};
+
 struct BinaryOperator {
+  Operation operation;
   std::string_view symbol;
   int precedence;  // higher binds tighter
   std::string_view meaning;
 };
 inline constexpr std::array<BinaryOperator, 18> kBinaryOperators{{
-    {"||", 1, "1 if either is not 0"},
-    {"&&", 2, "1 if both are not 0"},
-    {"|", 3, "bitwise or"},
-    {"^", 4, "bitwise exclusive or"},
-    {"&", 5, "bitwise and"},
-    {"==", 6, "1 if equal, else 0"},
-    {"!=", 6, "1 if different, else 0"},
-    {"<", 7, "1 if less, else 0"},
-    {"<=", 7, "1 if less or equal, else 0"},
-    {">", 7, "1 if greater, else 0"},
-    {">=", 7, "1 if greater or equal, else 0"},
-    {"<<", 8, "shift left by 0…63"},
-    {">>", 8, "shift right by 0…63, keeping the sign"},
-    {"+", 9, "sum"},
-    {"-", 9, "difference"},
-    {"*", 10, "product"},
-    {"/", 10, "quotient, towards zero"},
-    {"%", 10, "remainder of /, with the sign of the dividend"},
+    {Operation::either, "||", 1, "1 if either is not 0"},
+    {Operation::both, "&&", 2, "1 if both are not 0"},
+    {Operation::bit_or, "|", 3, "bitwise or"},
+    {Operation::bit_xor, "^", 4, "bitwise exclusive or"},
+    {Operation::bit_and, "&", 5, "bitwise and"},
+    {Operation::equal, "==", 6, "1 if equal, else 0"},
+    {Operation::different, "!=", 6, "1 if different, else 0"},
+    {Operation::less, "<", 7, "1 if less, else 0"},
+    {Operation::less_equal, "<=", 7, "1 if less or equal, else 0"},
+    {Operation::greater, ">", 7, "1 if greater, else 0"},
+    {Operation::greater_equal, ">=", 7, "1 if greater or equal, else 0"},
+    {Operation::shift_left, "<<", 8, "shift left by 0…63"},
+    {Operation::shift_right, ">>", 8, "shift right by 0…63, keeping the sign"},
+    {Operation::add, "+", 9, "sum"},
+    {Operation::subtract, "-", 9, "difference"},
+    {Operation::multiply, "*", 10, "product"},
+    {Operation::divide, "/", 10, "quotient, towards zero"},
+    {Operation::remainder, "%", 10, "remainder of /, with the sign of the dividend"},
 }};
-inline constexpr int kAdditive = 9;
 inline constexpr int kMultiplicative = 10;
 
 // Value of the expression that begins at the cursor, which stops behind it. Throws Error(input) placed at the

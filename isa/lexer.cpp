@@ -7,6 +7,8 @@
 #include <charconv>
 #include <limits>
 
+#include "isa/expression.hpp"
+
 namespace npulab::isa {
 
 namespace {
@@ -85,6 +87,8 @@ class Lexer {
       if (text_.substr(position_, known.size()) != known) continue;
       token.kind = TokenKind::symbol;
       token.text = known;
+      for (std::size_t i = 0; i < kBinaryOperators.size(); ++i)
+        if (kBinaryOperators[i].symbol == known) token.operation = static_cast<std::int8_t>(i);
       position_ += known.size();
       return;
     }

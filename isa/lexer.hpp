@@ -15,10 +15,11 @@ enum class TokenKind : std::uint8_t { identifier, integer, real, string, symbol,
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  std::string text;          // as written; the contents for strings, escapes resolved
-  std::int64_t integer = 0;  // TokenKind::integer
-  double real = 0;           // TokenKind::real
-  int column = 0;            // from 1
+  std::string text;            // as written; the contents for strings, escapes resolved
+  std::int64_t integer = 0;    // TokenKind::integer
+  double real = 0;             // TokenKind::real
+  int column = 0;              // from 1
+  std::int8_t operation = -1;  // index in kBinaryOperators of a symbol that is one
 };
 
 struct Line {

@@ -15,6 +15,11 @@ namespace {
 constexpr std::array<std::string_view, 7> kSymbolKinds{
     "parameter", "constant", "loop variable", "buffer", "tensor", "scalar register", "vector register"};
 
+void sort_unique(std::vector<std::string>& names) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+}
+
 }  // namespace
 
 bool is_definable_name(std::string_view name) {
@@ -97,8 +102,8 @@ std::int64_t Symbols::number(const Token& token, const Cursor& cursor) const {
 
 std::vector<std::string> Symbols::names() const {
   std::vector<std::string> result;
-  for (const auto& [key, symbol] : names_)
-    if (result.empty() || result.back() != spelled(key)) result.emplace_back(spelled(key));
+  for (const auto& [key, symbol] : names_) result.emplace_back(spelled(key));
+  sort_unique(result);
   for (const PredefinedName& row : kPredefinedNames) result.emplace_back(row.name);
   for (const FunctionInfo& row : kFunctions) result.emplace_back(row.name);
   return result;
@@ -108,6 +113,7 @@ std::vector<std::string> Symbols::names_of(SymbolKind kind) const {
   std::vector<std::string> result;
   for (const auto& [key, symbol] : names_)
     if (symbol.kind == kind) result.emplace_back(spelled(key));
+  sort_unique(result);
   return result;
 }
 

@@ -4,10 +4,11 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "isa/error.hpp"
@@ -95,7 +96,12 @@ class Symbols {
 
  private:
   const Target* target_;
-  std::map<std::string, Symbol, std::less<>> names_;
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+  std::unordered_map<std::string, Symbol, Hash, std::equal_to<>>
+      names_;  // never gone through where order shows
 };
 
 // Index of the space that is called so.
