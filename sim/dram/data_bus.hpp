@@ -35,7 +35,10 @@ class DataBus {
     int gap = -1;
   };
 
-  void reset(std::uint64_t at_ps) { *this = DataBus{}, free_.ps = at_ps; }
+  void reset(std::uint64_t at_ps) {
+    *this = DataBus{};
+    free_.ps = at_ps;
+  }
 
   Slot find(const BusTiming& timing, std::uint64_t ready_ps, std::uint64_t units, bool write) const {
     if (ready_ps < gaps_end_) {
