@@ -56,9 +56,14 @@ void scatter(const DecodedProgram& program, std::uint32_t pc, CoreState& state, 
   const std::uint32_t block_bytes = state.target.ub_block_bytes;
   for (std::uint32_t block = 0; block < to.blocks; ++block) {
     const std::uint32_t bytes = std::min(block_bytes, to.bytes - block * block_bytes);
-    const std::int64_t offset = to.offset + static_cast<std::int64_t>(repeat) * to.repeat_stride +
-                                static_cast<std::int64_t>(block) * to.block_stride;
-    std::byte* base = local_address(program, pc, state, to.space, offset, bytes, true);
+    const std::int64_t delta = static_cast<std::int64_t>(repeat) * to.repeat_stride +
+                               static_cast<std::int64_t>(block) * to.block_stride;
+    const std::int64_t offset = to.offset + delta;
+    // The results of a reduction stand side by side: only the first one is aligned.
+    const bool elements = to.repeat_stride % block_bytes != 0;
+    std::byte* base = elements ? local_address(program, pc, state, to.space, to.offset,
+                                               static_cast<std::uint64_t>(delta) + bytes, true) + delta
+                               : local_address(program, pc, state, to.space, offset, bytes, true);
     std::memcpy(base, from + std::size_t{block} * block_bytes, bytes);
     state.buffer(to.space).mark_written(static_cast<std::uint64_t>(offset), bytes);
   }
