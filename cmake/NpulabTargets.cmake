@@ -42,15 +42,12 @@ function(npulab_test name)
   target_compile_definitions(npulab_test_${name} PRIVATE NPULAB_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND npulab_test_${name} --gtest_brief=1 --gtest_output=xml:${NPULAB_RESULTS}/${name}.xml
            WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS gtest)
 endfunction()
 
 function(npulab_pytest name)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${name}/test_*.py)
-  if(NOT sources)
-    return()
-  endif()
   add_test(NAME ${name} COMMAND ${Python_EXECUTABLE} -m pytest -q --junitxml=${NPULAB_RESULTS}/${name}.xml tests/${name}
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT
+  set_tests_properties(${name} PROPERTIES LABELS pytest ENVIRONMENT
                        "NPULAB_BUILD=${PROJECT_BINARY_DIR};PYTHONPATH=${PROJECT_BINARY_DIR}/python;PYTHONDONTWRITEBYTECODE=1")
 endfunction()

@@ -17,7 +17,7 @@ import pytest
 from support import BUILD, ROOT
 
 PROGRAMS = [Path(name) for name in os.environ.get("NPULAB_PROGRAMS", str(BUILD / "npulab")).split(":")]
-WALL_CLOCK = "wall_clock"  # the section of the report that may differ
+WALL_CLOCK = "host"  # the section of the report that may differ
 
 
 @dataclass(frozen=True)
