@@ -22,7 +22,9 @@ namespace fs = std::filesystem;
 constexpr char kEnding[] = ".npu";
 constexpr std::size_t kMostBytesOfFile = std::size_t{16} << 20;
 
-bool is_file_name(const std::string& text) { return fs::path(text).extension() == kEnding; }
+bool is_file_name(const std::string& text) {
+  return fs::path(text).extension() == kEnding;
+}
 
 // Errors: input "cannot-open", "too-large".
 std::string read_text(const fs::path& path) {
@@ -38,14 +40,17 @@ std::string read_text(const fs::path& path) {
   while (const std::size_t read = std::fread(part.data(), 1, part.size(), file.get())) {
     text.append(part, 0, read);
     if (text.size() > kMostBytesOfFile)
-      throw Error(Category::input, "too-large",
-                  fmt::format("{} has more than {} bytes, too much for a kernel", path.string(), kMostBytesOfFile));
+      throw Error(
+          Category::input, "too-large",
+          fmt::format("{} has more than {} bytes, too much for a kernel", path.string(), kMostBytesOfFile));
   }
   if (std::ferror(file.get()) != 0) refuse(std::generic_category().message(errno));
   return text;
 }
 
-isa::Source read_source(const fs::path& path) { return {path.generic_string(), read_text(path)}; }
+isa::Source read_source(const fs::path& path) {
+  return {path.generic_string(), read_text(path)};
+}
 
 // Kernel files of all folders by name; of one name the first folder's.
 std::map<std::string, fs::path> kernel_files(const Folders& folders) {
@@ -70,8 +75,8 @@ Found find(const std::string& name_or_file, const Folders& folders) {
   if (is_file_name(name_or_file)) {
     const fs::path file(name_or_file);
     for (const fs::path& folder : folders) {
-      const fs::path below = fs::absolute(file).lexically_normal().lexically_relative(
-          fs::absolute(folder).lexically_normal());
+      const fs::path below =
+          fs::absolute(file).lexically_normal().lexically_relative(fs::absolute(folder).lexically_normal());
       if (!below.empty() && *below.begin() != "..")
         return {fs::path(below).replace_extension().generic_string(), file};
     }
@@ -83,9 +88,10 @@ Found find(const std::string& name_or_file, const Folders& folders) {
   for (const auto& [name, path] : files) names.push_back(name);
   std::error_code ignored;
   if (fs::is_directory(name_or_file, ignored))
-    throw Error(Category::input, "cannot-open",
-                fmt::format("cannot open {}: it is a directory; a kernel is a name or a file that ends in {}{}",
-                            name_or_file, kEnding, suggestion(name_or_file, names)));
+    throw Error(
+        Category::input, "cannot-open",
+        fmt::format("cannot open {}: it is a directory; a kernel is a name or a file that ends in {}{}",
+                    name_or_file, kEnding, suggestion(name_or_file, names)));
   std::string searched;
   for (const fs::path& folder : folders) searched += (searched.empty() ? "" : ", ") + folder.string();
   throw Error(Category::input, "unknown-kernel",
@@ -115,11 +121,13 @@ isa::Source kernel_source(const std::string& name_or_file, const Folders& folder
   return read_source(find(name_or_file, folders).path);
 }
 
-KernelInfo find_kernel(const std::string& name_or_file, const Folders& folders, const isa::ParamValues& params) {
+KernelInfo find_kernel(const std::string& name_or_file, const Folders& folders,
+                       const isa::ParamValues& params) {
   return info(find(name_or_file, folders), params);
 }
 
-isa::Kernel assemble_kernel(const isa::Source& source, const config::Machine& machine, const isa::ParamValues& params) {
+isa::Kernel assemble_kernel(const isa::Source& source, const config::Machine& machine,
+                            const isa::ParamValues& params) {
   isa::AssembleOptions options = assemble_options();
   const isa::Target target = config::make_target(machine);
   for (const auto& [name, core] : machine.core_types)
@@ -127,8 +135,8 @@ isa::Kernel assemble_kernel(const isa::Source& source, const config::Machine& ma
   return isa::assemble(source, target, params, options);
 }
 
-isa::Kernel assemble_kernel(const std::string& name_or_file, const Folders& folders, const config::Machine& machine,
-                            const isa::ParamValues& params) {
+isa::Kernel assemble_kernel(const std::string& name_or_file, const Folders& folders,
+                            const config::Machine& machine, const isa::ParamValues& params) {
   return assemble_kernel(kernel_source(name_or_file, folders), machine, params);
 }
 

@@ -24,8 +24,9 @@ using Folders = std::vector<std::filesystem::path>;  // where kernel names are l
 // read_kernel when a file has no readable header.
 std::vector<KernelInfo> list_kernels(const Folders& folders);
 
-// The text of a kernel. A name that ends in .npu is a file, anything else a name in the folders. Errors: input
-// "unknown-kernel" (with the nearest name), "cannot-open" (no such file, a directory, unreadable), "too-large".
+// The text of a kernel. A name that ends in .npu is a file, anything else a name in the folders. Errors:
+// input "unknown-kernel" (with the nearest name), "cannot-open" (no such file, a directory, unreadable),
+// "too-large".
 isa::Source kernel_source(const std::string& name_or_file, const Folders& folders);
 
 // Options with which kernel sources are assembled: .include reads files.
@@ -35,8 +36,8 @@ isa::AssembleOptions assemble_options();
 KernelInfo find_kernel(const std::string& name_or_file, const Folders& folders,
                        const isa::ParamValues& params = {});
 
-// A kernel for a machine: its first core type is the target, the others serve programs that name them. Errors:
-// those of kernel_source and of isa::assemble.
+// A kernel for a machine: its first core type is the target, the others serve programs that name them.
+// Errors: those of kernel_source and of isa::assemble.
 isa::Kernel assemble_kernel(const std::string& name_or_file, const Folders& folders,
                             const config::Machine& machine, const isa::ParamValues& params = {});
 isa::Kernel assemble_kernel(const isa::Source& source, const config::Machine& machine,

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/reference.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "isa/error.hpp"
+#include "kernels/reference_case.hpp"
+#include "sim/values/convert.hpp"
+
+namespace npulab::kernels {
+
+namespace {
+
+constexpr std::array<ReferenceOperation, 1> kOperations{{
+    {"gemv", "A=TENSOR, x=TENSOR, y=TENSOR, accumulate=TYPE [, scale=TENSOR [, out_scale=TENSOR]]",
+     "y = A x with sums in TYPE: f32, f16, bf16, or i32 for integers. Floating: within the bound of a chain "
+     "of fused steps "
+     "for each lane of an operation and a pairwise sum of the lanes, infinity where a sum may overflow. i32: "
+     "exact, then "
+     "f32(sum) * scale[row] * out_scale[0], each rounded to f32, then rounded to the type of y",
+     &gemv_reference},
+}};
+
+constexpr std::size_t kMostWorst = 10;
+
+struct Comparison {
+  bool right = false;
+  double error = 0;   // distance, 0 where either is not finite
+  double excess = 0;  // over the bound; infinite for a wrong kind of number
+};
+
+Comparison compare(const Expectation& expected, double got, bool saturate) {
+  Comparison result;
+  constexpr double kWrongKind = std::numeric_limits<double>::infinity();
+  if (std::isfinite(expected.value) && std::isfinite(got)) {
+    result.error = std::fabs(got - expected.value);
+    result.right = result.error <= expected.bound || (saturate && expected.may_overflow);
+    result.excess = expected.bound > 0 ? result.error / expected.bound : result.error;
+    return result;
+  }
+  const bool same = std::isnan(expected.value) ? std::isnan(got) : got == expected.value;
+  // An overflow elsewhere in the sum can only add infinities, never take one away.
+  const bool overflown = expected.may_overflow && !std::isnan(expected.value) && !std::isfinite(got) &&
+                         (std::isfinite(expected.value) || std::isnan(got));
+  result.right = same || overflown || (saturate && !std::isnan(expected.value) && !std::isnan(got));
+  result.excess = result.right ? 0 : kWrongKind;
+  return result;
+}
+
+// Distance of neighbouring values of the type around `value`.
+double spacing(isa::DType type, double value) {
+  const isa::DTypeInfo& info = isa::info(type);
+  if (!info.floating) return 1;
+  const double tiny = values::decode_float(type, 1);
+  if (value == 0 || !std::isfinite(value)) return tiny;
+  return std::max(tiny, std::ldexp(1.0, std::ilogb(value) - static_cast<int>(info.mantissa_bits)));
+}
+
+struct Line {
+  double excess;
+  std::string text;
+};
+
+void keep_worst(std::vector<Line>& worst, Line line) {
+  const auto place = std::upper_bound(worst.begin(), worst.end(), line.excess,
+                                      [](double excess, const Line& other) { return excess > other.excess; });
+  if (place == worst.end() && worst.size() == kMostWorst) return;
+  worst.insert(place, std::move(line));
+  if (worst.size() > kMostWorst) worst.pop_back();
+}
+
+std::string described(const isa::Tensor& tensor, std::uint64_t index, const Expectation& expected, double got,
+                      const Comparison& comparison) {
+  std::string place;
+  std::uint64_t rest = index;
+  for (std::size_t d = tensor.shape.size(); d-- > 0;) {
+    const auto size = static_cast<std::uint64_t>(tensor.shape[d]);
+    place = fmt::format("{}{}", rest % size, place.empty() ? "" : ", " + place);
+    rest /= size;
+  }
+  return fmt::format(
+      "{}[{}]: got {}, expected {}, off by {}, bound {}{}", tensor.name, place, got, expected.value,
+      std::isfinite(comparison.excess) ? fmt::format("{:.6g}", comparison.error) : "more than any number",
+      fmt::format("{:.6g}", expected.bound), expected.may_overflow ? " or an overflow" : "");
+}
+
+void check_tensor(const isa::Tensor& tensor, const ExpectedTensor& expected, const Output& output,
+                  bool saturate, CheckData& data, std::vector<Line>& worst) {
+  const std::uint64_t bytes = (tensor.elements() * isa::bits(tensor.type) + 7) / 8;
+  if (output.elements.size() != bytes)
+    throw Error(
+        Category::input, "wrong-size",
+        fmt::format("tensor '{}' has {} bytes, {} given", tensor.name, bytes, output.elements.size()));
+  if (output.unwritten_bytes > 0) {
+    data.passed = false;
+    keep_worst(worst, {std::numeric_limits<double>::infinity(),
+                       fmt::format("{}: {} of its {} bytes were never written", tensor.name,
+                                   output.unwritten_bytes, bytes)});
+  }
+  for (std::uint64_t i = 0; i < expected.elements.size(); ++i) {
+    const Expectation& want = expected.elements[i];
+    const double got = values::to_double(tensor.type, output.elements.data(), i);
+    const Comparison comparison = compare(want, got, saturate);
+    ++data.elements;
+    data.max_abs_error = std::max(data.max_abs_error, comparison.error);
+    if (comparison.error > 0) {
+      data.max_ulp = std::max(data.max_ulp, comparison.error / spacing(tensor.type, want.value));
+      if (want.value != 0)
+        data.max_rel_error = std::max(data.max_rel_error, comparison.error / std::fabs(want.value));
+    }
+    if (comparison.right) continue;
+    ++data.mismatches;
+    data.passed = false;
+    if (worst.size() < kMostWorst || comparison.excess > worst.back().excess)
+      keep_worst(worst, {comparison.excess, described(tensor, i, want, got, comparison)});
+  }
+}
+
+const ReferenceOperation& operation(const isa::KernelHeader& header) {
+  const std::string& name = header.reference.operation;
+  if (name.empty())
+    throw Error(Category::input, "no-reference",
+                fmt::format("kernel '{}' names no reference, so its results cannot be checked", header.name));
+  std::vector<std::string> known;
+  for (const ReferenceOperation& row : kOperations) {
+    if (row.name == name) return row;
+    known.emplace_back(row.name);
+  }
+  throw Error(Category::input, "unknown-reference",
+              fmt::format("kernel '{}' names the reference '{}', which is not known{}", header.name, name,
+                          suggestion(name, known)));
+}
+
+}  // namespace
+
+std::span<const ReferenceOperation> reference_operations() {
+  return kOperations;
+}
+
+CheckData check(const isa::KernelHeader& header, const config::Machine& machine, const Inputs& inputs,
+                const Outputs& outputs) {
+  const std::vector<ExpectedTensor> expected = operation(header).evaluate({header, machine, inputs});
+  CheckData data;
+  data.passed = true;
+  std::vector<Line> worst;
+  const bool saturate = machine.numerics.overflow == config::Overflow::saturate;
+  for (const ExpectedTensor& one : expected) {
+    const auto tensor = std::find_if(header.tensors.begin(), header.tensors.end(),
+                                     [&](const isa::Tensor& t) { return t.name == one.name; });
+    const auto output = outputs.find(one.name);
+    if (output == outputs.end())
+      throw Error(Category::input, "missing-tensor", fmt::format("the output '{}' is not given", one.name));
+    check_tensor(*tensor, one, output->second, saturate, data, worst);
+  }
+  for (Line& line : worst) data.worst.push_back(std::move(line.text));
+  return data;
+}
+
+double TensorData::at(std::uint64_t index) const {
+  return values::to_double(tensor->type, elements.data(), index);
+}
+
+void ReferenceArguments::refuse(const std::string& argument, const std::string& rule) const {
+  throw Error(Category::input, "reference-argument",
+              fmt::format("reference {} of kernel '{}': argument '{}': {}",
+                          reference_.header.reference.operation, reference_.header.name, argument, rule));
+}
+
+const isa::Tensor& ReferenceArguments::tensor(const std::string& argument, std::size_t dimensions) const {
+  const auto& given = reference_.header.reference.arguments;
+  const auto name = given.find(argument);
+  if (name == given.end()) refuse(argument, "it is missing");
+  std::vector<std::string> names;
+  for (const isa::Tensor& tensor : reference_.header.tensors) {
+    names.push_back(tensor.name);
+    if (tensor.name != name->second) continue;
+    if (tensor.shape.size() != dimensions)
+      refuse(argument, fmt::format("tensor '{}' has {} dimensions, {} are needed", tensor.name,
+                                   tensor.shape.size(), dimensions));
+    return tensor;
+  }
+  refuse(argument, fmt::format("there is no tensor '{}'{}", name->second, suggestion(name->second, names)));
+}
+
+TensorData ReferenceArguments::input(const std::string& argument, std::size_t dimensions) const {
+  const isa::Tensor& found = tensor(argument, dimensions);
+  const auto data = reference_.inputs.find(found.name);
+  if (data == reference_.inputs.end())
+    throw Error(Category::input, "missing-tensor", fmt::format("the input '{}' is not given", found.name));
+  const std::uint64_t bytes = (found.elements() * isa::bits(found.type) + 7) / 8;
+  if (data->second.size() != bytes)
+    throw Error(Category::input, "wrong-size",
+                fmt::format("tensor '{}' has {} bytes, {} given", found.name, bytes, data->second.size()));
+  return {&found, data->second};
+}
+
+std::optional<TensorData> ReferenceArguments::optional_input(const std::string& argument,
+                                                             std::size_t dimensions) const {
+  if (!reference_.header.reference.arguments.contains(argument)) return std::nullopt;
+  return input(argument, dimensions);
+}
+
+const isa::Tensor& ReferenceArguments::output(const std::string& argument, std::size_t dimensions) const {
+  const isa::Tensor& found = tensor(argument, dimensions);
+  if (found.direction == isa::Direction::in)
+    refuse(argument, fmt::format("tensor '{}' is no output", found.name));
+  return found;
+}
+
+isa::DType ReferenceArguments::type(const std::string& argument) const {
+  const auto& given = reference_.header.reference.arguments;
+  const auto text = given.find(argument);
+  if (text == given.end()) refuse(argument, "it is missing");
+  const auto type = isa::dtype_named(text->second);
+  if (!type) refuse(argument, fmt::format("'{}' is no element type", text->second));
+  return *type;
+}
+
+}  // namespace npulab::kernels

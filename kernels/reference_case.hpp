@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Access to the arguments of a reference operation, with refusals that name them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "kernels/reference.hpp"
+
+namespace npulab::kernels {
+
+struct TensorData {
+  const isa::Tensor* tensor = nullptr;
+  std::span<const std::byte> elements;
+
+  double at(std::uint64_t index) const;  // exact; a NaN is a NaN
+};
+
+class ReferenceArguments {
+ public:
+  explicit ReferenceArguments(const ReferenceCase& reference) : reference_(reference) {}
+
+  // Errors: input "reference-argument", "missing-tensor", "wrong-size".
+  TensorData input(const std::string& argument, std::size_t dimensions) const;
+  std::optional<TensorData> optional_input(const std::string& argument, std::size_t dimensions) const;
+  const isa::Tensor& output(const std::string& argument, std::size_t dimensions) const;
+  isa::DType type(const std::string& argument) const;
+  [[noreturn]] void refuse(const std::string& argument, const std::string& rule) const;
+
+ private:
+  const isa::Tensor& tensor(const std::string& argument, std::size_t dimensions) const;
+
+  const ReferenceCase& reference_;
+};
+
+// y = A x; with `scale` and i32 sums y = scale * (A x), with `out_scale` as well y = out_scale * scale * (A
+// x).
+std::vector<ExpectedTensor> gemv_reference(const ReferenceCase& reference);
+
+}  // namespace npulab::kernels
