@@ -8,7 +8,7 @@ install(TARGETS npulab_flags EXPORT npulabTargets)
 install(DIRECTORY isa sim kernels DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/npulab COMPONENT development
         FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def")
 install(DIRECTORY configs kernels DESTINATION ${NPULAB_DATA_DIR} COMPONENT data
-        FILES_MATCHING PATTERN "*.yaml" PATTERN "*.npu")
+        FILES_MATCHING PATTERN "*.yaml" PATTERN "*.npu" PATTERN "*.inc")
 install(EXPORT npulabTargets NAMESPACE npulab:: DESTINATION ${NPULAB_CMAKE_DIR} COMPONENT development)
 
 configure_package_config_file(cmake/npulabConfig.cmake.in ${PROJECT_BINARY_DIR}/npulabConfig.cmake
