@@ -90,6 +90,11 @@ struct Simulation::Impl {
   std::vector<std::optional<std::byte>> padding;
   memory::SparseMemory gm;
   std::uint64_t output_bytes = 0;
+  // Worked out once, for any number of runs.
+  std::string hash;
+  nlohmann::ordered_json resolved_machine;
+  core::DecodedProgram program;
+  std::unique_ptr<core::BlockCache> cache;
 };
 
 Simulation::Impl::Impl(config::Machine given_machine, isa::Kernel given_kernel, SimulationOptions given_options)
@@ -112,6 +117,17 @@ Simulation::Impl::Impl(config::Machine given_machine, isa::Kernel given_kernel, 
   place_tensors();
   inputs.resize(kernel.header.tensors.size());
   padding.resize(kernel.header.tensors.size());
+  hash = fmt::format("{:016x}", kernel.hash());
+  resolved_machine = config::to_json(machine);
+  std::vector<std::uint64_t> bases;
+  for (const core::GmTensor& t : placed) bases.push_back(t.base);
+  program = core::decode(kernel, kernel.programs.front(), machine, *core, target, bases);
+  if (options.timing_only && program.values_steer_time)
+    throw Error(Category::input, "values-steer-time",
+                fmt::format("--timing-only is not possible: '{}' makes the time of {} depend on tensor values",
+                            program.value_steered_by, kernel.header.name),
+                {kernel.source_name, 0, 0});
+  cache = std::make_unique<core::BlockCache>(program);
 }
 
 void Simulation::Impl::place_tensors() {
@@ -175,9 +191,9 @@ systemc::Listener Simulation::Impl::listener() {
 void Simulation::Impl::header(report::Report& report) const {
   report.npulab_version = version();
   report.kernel = kernel.header.name;
-  report.kernel_hash = fmt::format("{:016x}", kernel.hash());
+  report.kernel_hash = hash;
   report.machine = machine.name;
-  report.resolved_machine = config::to_json(machine);
+  report.resolved_machine = resolved_machine;
   for (const isa::Parameter& parameter : kernel.header.params) report.params[parameter.name] = parameter.value;
   report.overflow_mode = machine.numerics.overflow == config::Overflow::inf ? "inf" : "saturate";
   report.simd_path = std::string(values::simd_path());
@@ -186,24 +202,15 @@ void Simulation::Impl::header(report::Report& report) const {
 report::Report Simulation::Impl::run() {
   const auto begin = std::chrono::steady_clock::now();
   const core::FloatControl exact;  // round to nearest, subnormals kept, whatever the host process set
-  std::vector<std::uint64_t> bases;
-  for (const core::GmTensor& t : placed) bases.push_back(t.base);
-  const core::DecodedProgram program = core::decode(kernel, kernel.programs.front(), machine, *core, target, bases);
-  if (options.timing_only && program.values_steer_time)
-    throw Error(Category::input, "values-steer-time",
-                fmt::format("--timing-only is not possible: '{}' makes the time of {} depend on tensor values",
-                            program.value_steered_by, kernel.header.name),
-                {kernel.source_name, 0, 0});
   core::LineCounters lines;
   lines.resize(program.ops.size());
-  core::BlockCache cache(program);
   core::Diagnostics diagnostics;
   systemc::Shared shared;
   shared.machine = &machine;
   shared.core = core;
   shared.target = &target;
   shared.program = &program;
-  shared.cache = options.block_cache ? &cache : nullptr;
+  shared.cache = options.block_cache ? cache.get() : nullptr;
   shared.lines = &lines;
   shared.gm = &gm;
   shared.tensors = placed;
@@ -227,7 +234,7 @@ report::Report Simulation::Impl::run() {
     load_inputs();
     lines.clear();
     chip.run(session);
-    cache.settle(lines);
+    cache->settle(lines);
   }
   report::Report report;
   header(report);

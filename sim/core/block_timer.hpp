@@ -35,6 +35,7 @@ class BlockCache {
   struct Transition {
     State exit = 0;
     std::uint64_t cycles = 0;
+    std::uint64_t start = 0;  // cycle in which the last instruction started, after the entry's
     IssueStats stats;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> waits;  // pc, cycles
     std::uint64_t hits = 0;
@@ -45,11 +46,16 @@ class BlockCache {
   // The number of a state; kNone when the cache is full.
   static constexpr State kNone = ~State{0};
   State intern(const std::vector<std::uint32_t>& relative);
-  const std::vector<std::uint32_t>& state(State number) const { return *states_[number]; }
+  const std::vector<std::uint32_t>& state(State number) const { return *states_[number].relative; }
+  // Cycles after which nothing of the state matters any more.
+  std::uint32_t settled(State number) const { return states_[number].settled; }
+  // The state in which everything is ready and nothing placed.
+  State rest();
 
-  // The transition of `block` from `entry`, worked out on `scratch` when it is new. nullptr when the exit state
-  // cannot be interned any more.
-  Transition* follow(std::uint32_t block, State entry, Issue& scratch);
+  // The transition of a block or of a single instruction (pc) from `entry`, worked out on `scratch` when it is new.
+  // nullptr when the exit state cannot be interned any more.
+  Transition* follow_block(std::uint32_t block, State entry, Issue& scratch);
+  Transition* follow_instruction(std::uint32_t pc, State entry, Issue& scratch);
 
   // Adds starts and waits of all hits to `lines` and forgets the hits.
   void settle(LineCounters& lines);
@@ -58,12 +64,24 @@ class BlockCache {
   struct Hash {
     std::size_t operator()(const std::vector<std::uint32_t>& relative) const;
   };
+  struct Known {
+    const std::vector<std::uint32_t>* relative;
+    std::uint32_t settled;
+  };
+  // A stretch of instructions: a block, or one instruction under a number beyond the blocks.
+  struct Stretch {
+    std::uint32_t first;
+    std::uint32_t count;
+  };
   static constexpr std::size_t kMostStates = 1U << 14U;
+  Transition* follow(std::uint32_t stretch, State entry, Issue& scratch);
+  Stretch stretch(std::uint32_t number) const;
 
   const DecodedProgram& program_;
   std::unordered_map<std::vector<std::uint32_t>, State, Hash> numbers_;
-  std::vector<const std::vector<std::uint32_t>*> states_;
-  std::unordered_map<std::uint64_t, Transition> transitions_;  // block << 32 | entry
+  std::vector<Known> states_;
+  std::unordered_map<std::uint64_t, Transition> transitions_;  // stretch << 32 | entry
+  State rest_ = kNone;
 };
 
 // The clock of one core's stream: interpreted instructions and cached blocks on one time axis.
@@ -80,12 +98,14 @@ class BlockTimer {
   void run(std::uint32_t block, std::uint64_t times);
 
   std::uint64_t cycle() const { return cached_ ? cycle_ : issue_.cycle(); }
-  std::uint64_t finished();
+  std::uint64_t finished() const;
   IssueStats& stats() { return issue_.stats(); }
   void close_cycle();
 
  private:
+  bool enter_cache();  // false: not possible
   void leave_cache();
+  void take(BlockCache::Transition& transition, std::uint64_t turns);
   void interpret(const Block& block, std::uint64_t times);
 
   const DecodedProgram& program_;

@@ -116,9 +116,14 @@ void Issue::save(std::vector<std::uint32_t>& relative) const {
 void Issue::restore(std::uint64_t cycle, const std::vector<std::uint32_t>& relative) {
   cycle_ = cycle;
   for (std::size_t i = 0; i < times_.size(); ++i) times_[i] = cycle + relative[i];
-  slots_ = relative.back() & ((1U << kSlotBits) - 1);
-  had_scalar_ = (relative.back() >> kSlotBits & 1U) != 0;
-  had_vector_ = (relative.back() >> kSlotBits & 2U) != 0;
+  const Placed now = placed(relative.back());
+  slots_ = now.slots;
+  had_scalar_ = now.scalar;
+  had_vector_ = now.vector;
+}
+
+Issue::Placed Issue::placed(std::uint32_t last_entry) {
+  return {last_entry & ((1U << kSlotBits) - 1), (last_entry >> kSlotBits & 1U) != 0, (last_entry >> kSlotBits & 2U) != 0};
 }
 
 }  // namespace npulab::core

@@ -39,8 +39,16 @@ class Issue {
   // When everything issued so far has its result.
   std::uint64_t finished() const;
 
-  // The state relative to cycle(), for the block cache: equal states behave equally ever after.
+  // The state relative to cycle(), for the block cache: equal states behave equally ever after. The last entries are
+  // that of finished() and what was placed in the cycle so far.
   void save(std::vector<std::uint32_t>& relative) const;
+  // What the last entry of a state says.
+  struct Placed {
+    std::uint32_t slots;
+    bool scalar;
+    bool vector;
+  };
+  static Placed placed(std::uint32_t last_entry);
   void restore(std::uint64_t cycle, const std::vector<std::uint32_t>& relative);
 
   // Closes the books of the current cycle (run end, snapshot): stats then cover [reset, cycle()).
