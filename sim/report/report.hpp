@@ -18,6 +18,8 @@
 namespace npulab::report {
 
 inline constexpr std::string_view kSchema = "npulab-report-1";
+inline constexpr std::string_view kCommandOption =
+    "command";  // Report::options: the command that gives it again
 
 struct Memory {
   std::string name;

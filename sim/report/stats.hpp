@@ -9,7 +9,17 @@
 namespace npulab::report {
 
 // Why an engine could not go on. One table: name and definition; reports, docs and checks follow it.
-enum class Stall : std::uint8_t { dependency, port, bank_conflict, queue_full, flag, barrier, in_flight, latency, kCount };
+enum class Stall : std::uint8_t {
+  dependency,
+  port,
+  bank_conflict,
+  queue_full,
+  flag,
+  barrier,
+  in_flight,
+  latency,
+  kCount
+};
 inline constexpr std::size_t kStallCount = static_cast<std::size_t>(Stall::kCount);
 
 struct StallInfo {
@@ -21,7 +31,8 @@ struct StallInfo {
 inline constexpr std::array<StallInfo, kStallCount> kStalls{{
     {Stall::dependency, "dependency", "an operand was not ready"},
     {Stall::port, "port", "the issue port was still taken by an instruction with an interval above 1"},
-    {Stall::bank_conflict, "bank_conflict", "a local access touched one bank more often than its ports allow"},
+    {Stall::bank_conflict, "bank_conflict",
+     "a local access touched one bank more often than its ports allow"},
     {Stall::queue_full, "queue_full", "the queue of the engine that the next instruction goes to was full"},
     {Stall::flag, "flag", "waited for a flag of another engine"},
     {Stall::barrier, "barrier", "waited at a barrier, for a core to come or an engine to finish"},

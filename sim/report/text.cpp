@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/report/report.hpp"
+#include "sim/report/rows.hpp"
 
 namespace npulab::report {
 
@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kPercent = 100;
 constexpr std::size_t kBarCells = 20;
+constexpr std::size_t kPageWidth = 110;
 
 std::string thousands(std::uint64_t value) {
   std::string digits = std::to_string(value);
@@ -111,6 +112,7 @@ class Page {
   void headline();
   void figures();
   void memories();
+  static std::string counters(const Memory& memory);
   void engines();
   void hot_spots();
   void regions();
@@ -130,10 +132,13 @@ void Page::headline() {
   std::string params;
   for (const auto& [name, value] : report_.params) params += fmt::format("  {}={}", name, value);
   if (!params.empty()) text_ += params + "\n";
-  std::size_t widest = 0;
-  for (const auto& [name, value] : report_.options) widest = std::max(widest, name.size());
-  for (const auto& [name, value] : report_.options)
-    text_ += styled(Style::dim, fmt::format("  {:<{}}  {}", name, widest, value)) + "\n";
+  // The command says all of them.
+  const bool command = !report_.options.empty() && report_.options.front().first == kCommandOption;
+  const std::size_t shown = command ? 1 : report_.options.size();
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& [name, value] = report_.options[i];
+    text_ += styled(Style::dim, fmt::format("  {}{}", command ? "" : name + ": ", value)) + "\n";
+  }
   if (report_.overflow_mode != "inf")
     text_ += fmt::format("  float results beyond the range: {}\n", report_.overflow_mode);
 }
@@ -155,6 +160,36 @@ void Page::figures() {
   line("bound by", styled(Style::bold, report_.bound.bounded_by));
 }
 
+// Some counters say again what a figure of every memory says.
+bool has_column(std::string_view counter) {
+  bool found = false;
+  for_each_row(Rows<Memory>::list(), [&](const auto& one) { found = found || one.key == counter; });
+  return found;
+}
+
+// Its counters that are not 0, at most kPageWidth wide.
+std::string Page::counters(const Memory& memory) {
+  std::vector<std::string> items;
+  if (memory.bus_occupancy >= 0)
+    items.push_back(fmt::format("bus occupied {}", percent(memory.bus_occupancy)));
+  for (const auto& [name, value] : memory.counters)
+    if (value > 0 && !has_column(name))
+      items.push_back(fmt::format("{} {}", name, thousands(value)));
+  if (items.empty()) return {};
+  std::string text;
+  std::string line = fmt::format("  {}:", memory.name);
+  const std::string indent(line.size(), ' ');
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::string item = " " + items[i] + (i + 1 < items.size() ? "," : "");
+    if (line.size() + item.size() > kPageWidth) {
+      text += line + "\n";
+      line = indent;
+    }
+    line += item;
+  }
+  return text + line + "\n";
+}
+
 void Page::memories() {
   section("memory", "bytes as requested; bandwidth over the whole time");
   Table table({"", "read bytes", "write bytes", "accesses", "GB/s", "peak GB/s", "utilisation"},
@@ -166,11 +201,7 @@ void Page::memories() {
                thousands(memory.accesses), thousands(memory.bandwidth_gbps, 1),
                peak ? thousands(memory.peak_gbps, 1) : "-",
                peak ? bar(memory.utilization) + " " + percent(memory.utilization) : ""});
-    std::string one;
-    if (memory.bus_occupancy >= 0) one += fmt::format("  bus occupied {}", percent(memory.bus_occupancy));
-    for (const auto& [name, value] : memory.counters)
-      if (value > 0) one += fmt::format("{}{} {}", one.empty() ? "  " : ", ", name, thousands(value));
-    if (!one.empty()) details += "  " + memory.name + ":" + one + "\n";
+    details += counters(memory);
   }
   text_ += table.text() + styled(Style::dim, details);
 }

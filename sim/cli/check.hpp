@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The outputs of a run against the kernel's reference operation: --check, and `check` in Python.
+#pragma once
+
+#include "kernels/reference.hpp"
+#include "sim/report/report.hpp"
+#include "sim/simulation.hpp"
+
+namespace npulab::cli {
+
+// Before a run. Errors: input "no-reference" when the kernel names none, "unknown-reference".
+void check_reference(const isa::KernelHeader& header);
+
+// After a run with these inputs. Errors: those of kernels::check.
+report::CheckResult check_outputs(const Simulation& simulation, const kernels::Inputs& inputs);
+
+}  // namespace npulab::cli

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Outputs are written whole or not at all, and a run that could not write them does not begin."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from cli.cli_support import LONG, PROGRAM, TINY, good, npulab, refused, write_copy
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    folder = tmp_path / "kernel"
+    folder.mkdir()
+    return write_copy(folder)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "out"
+    made.mkdir()
+    return made
+
+
+@pytest.fixture
+def long(tmp_path: Path) -> Path:
+    path = tmp_path / "long.npu"
+    path.write_text(LONG, encoding="utf-8")
+    return path
+
+
+def test_missing_folder_is_said_before_the_run(long: Path, tmp_path: Path) -> None:
+    message = refused("run", long, *TINY, "--json", tmp_path / "none/report.json")
+    assert "does not exist" in message
+
+
+def test_folder_in_place_of_a_file(long: Path, folder: Path) -> None:
+    assert "it is a directory" in refused("run", long, *TINY, "--json", folder)
+
+
+def test_folder_that_takes_no_files(long: Path) -> None:
+    assert "cannot write /proc/report.json" in refused("run", long, *TINY, "--json", "/proc/report.json")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_read_only_folder_and_file(long: Path, folder: Path) -> None:
+    target = folder / "report.json"
+    target.write_text("old", encoding="utf-8")
+    target.chmod(0o444)
+    assert "Permission denied" in refused("run", long, *TINY, "--json", target)
+    folder.chmod(0o555)
+    assert "Permission denied" in refused("run", long, *TINY, "--json", folder / "new.json")
+    folder.chmod(0o755)
+
+
+def test_two_outputs_to_one_file(kernel: Path, folder: Path) -> None:
+    path = folder / "y.npy"
+    assert "two outputs go to one file" in refused("run", kernel, *TINY, "--out", f"y={path}", "--json", path)
+
+
+def test_nothing_but_the_outputs_is_left(kernel: Path, folder: Path) -> None:
+    good("run", kernel, *TINY, "--out", f"y={folder / 'y.npy'}", "--json", folder / "report.json")
+    assert sorted(path.name for path in folder.iterdir()) == ["report.json", "y.npy"]
+    assert json.loads((folder / "report.json").read_text(encoding="utf-8"))["kernel"] == "copy"
+    assert (folder / "y.npy").stat().st_mode & 0o777 == 0o666 & ~current_umask()
+
+
+def current_umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+# The limit stands for a full disk: a write fails in the middle.
+def test_disk_full_leaves_what_was(kernel: Path, folder: Path) -> None:
+    target, tensor = folder / "report.json", folder / "y.npy"
+    target.write_text("old", encoding="utf-8")
+    words = ("run", kernel, *TINY, "--json", target, "--out", f"y={tensor}")
+    result = npulab(*words, limits="ulimit -f 1")
+    assert result.status == 2
+    assert "cannot-write" in result.err
+    assert "File too large" in result.err
+    assert result.out == ""
+    assert target.read_text(encoding="utf-8") == "old"
+    assert list(folder.iterdir()) == [target]
+
+
+def test_full_device(kernel: Path) -> None:
+    message = npulab("run", kernel, *TINY, "--json", "/dev/full")
+    assert message.status == 2
+    assert "No space left" in message.err
+    assert Path("/dev/full").is_char_device()
+
+
+def test_standard_output_that_cannot_be_written(kernel: Path) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        result = subprocess.run(
+            [PROGRAM, "run", kernel, *TINY], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert result.returncode == 2
+    assert "cannot write to standard output: No space left" in result.stderr
+
+
+def test_devices_and_links_stay_what_they_are(kernel: Path, folder: Path) -> None:
+    good("run", kernel, *TINY, "--json", "/dev/null")
+    assert Path("/dev/null").is_char_device()
+    real, link = folder / "real.json", folder / "link.json"
+    real.write_text("old", encoding="utf-8")
+    real.chmod(0o640)
+    link.symlink_to("real.json")
+    good("run", kernel, *TINY, "--json", link)
+    assert link.is_symlink()
+    assert json.loads(real.read_text(encoding="utf-8"))["kernel"] == "copy"
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
+def test_stall_and_refusal_leave_no_file(kernel: Path, folder: Path) -> None:
+    refused("run", kernel, *TINY, "--in", "x=nonsense", "--json", folder / "report.json")
+    assert list(folder.iterdir()) == []
+
+
+def test_two_runs_at_once(kernel: Path, folder: Path) -> None:
+    target = folder / "report.json"
+    command = [PROGRAM, "run", kernel, *TINY, "--json", target, "--out", f"y={folder / 'y.npy'}"]
+    processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(6)]
+    for process in processes:
+        _, err = process.communicate()
+        assert process.returncode == 0, err
+    assert json.loads(target.read_text(encoding="utf-8"))["kernel"] == "copy"
+    assert sorted(path.name for path in folder.iterdir()) == ["report.json", "y.npy"]
