@@ -57,8 +57,11 @@ struct PredefinedName {
   std::string_view meaning;
 };
 inline constexpr std::array<PredefinedName, 4> kPredefinedNames{{
-    {"VREGS", [](const Target& t) { return static_cast<std::int64_t>(t.vector_registers); },
-     "number of vector registers"},
+    {"VREGS",
+     [](const Target& t) {
+       return t.form == OperandForm::ub ? std::int64_t{0} : static_cast<std::int64_t>(t.vector_registers);
+     },
+     "number of vector registers; 0 where vector operands are views"},
     {"OPBYTES", [](const Target& t) { return static_cast<std::int64_t>(t.operation_bits / 8); },
      "bytes that one vector instruction works on"},
     {"REGS_PER_OP",

@@ -288,8 +288,19 @@ TEST(GemvRefusal, BF_04_tiles_that_do_not_fit_the_buffer) {
   });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code(), "requirement");
-  EXPECT_NE(error->message().find("do not fit ub, which has 4096 bytes"), std::string::npos)
-      << error->message();
+  EXPECT_NE(error->message().find("do not fit ub, 4096 bytes"), std::string::npos) << error->message();
+}
+
+TEST(GemvRefusal, OperandsOfTheOtherForm) {
+  for (const auto& [kernel, on] :
+       {std::pair("gemv/ub_repeat", "tiny"), std::pair("gemv/pipelined", "tiny_ub"),
+        std::pair("gemv/vectorized", "tiny_ub")}) {
+    const auto error =
+        refusal([&, name = kernel, where = on] { assemble_kernel(name, folders(), machine(where)); });
+    ASSERT_TRUE(error) << kernel;
+    EXPECT_EQ(error->code(), "requirement") << kernel;
+    EXPECT_NE(error->message().find("this kernel needs v"), std::string::npos) << error->message();
+  }
 }
 
 TEST(GemvRefusal, SumsThatCouldLeaveI32) {
