@@ -58,14 +58,11 @@ void CoreState::note_registers(const DecodedProgram& program, std::uint32_t pc) 
 }
 
 void CoreState::note_registers(const DecodedProgram& program, const Block& block) {
-  const bool clean = sanitize == Sanitize::off ||
-                     std::all_of(block.live_in.begin(), block.live_in.end(),
-                                 [this](std::uint16_t reg) { return vector_written[reg]; });
-  if (!clean) {
+  if (sanitize != Sanitize::off && (block.live_in & ~vector_written).any()) {
     for (std::uint32_t pc = block.first; pc < block.first + block.count; ++pc) note_registers(program, pc);
     return;
   }
-  for (const std::uint16_t reg : block.written) vector_written.set(reg);
+  vector_written |= block.written;
 }
 
 }  // namespace npulab::core

@@ -19,7 +19,6 @@ namespace npulab::core {
 
 enum class Sanitize : std::uint8_t { off, fast, full };
 
-inline constexpr std::size_t kMostVectorRegisters = 256;
 inline constexpr std::size_t kMostScalarRegisters = 64;
 
 class CoreState {
@@ -48,7 +47,7 @@ class CoreState {
 
   std::array<std::int64_t, kMostScalarRegisters> scalars{};
   std::vector<std::byte> vectors;                         // register r at r * register_bytes
-  std::bitset<kMostVectorRegisters> vector_written;
+  RegisterSet vector_written;
   std::bitset<kMostScalarRegisters> scalar_written;
   std::vector<std::unique_ptr<memory::LocalBuffer>> buffers;  // by space - 1
   std::uint64_t flops = 0;                                // of operations whose lane count is not fixed

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <bit>
-#include <set>
 
 #include "sim/core/micro_op.hpp"
 #include "sim/cost/cost.hpp"
@@ -172,7 +171,7 @@ void Decoder::transfer(MicroOp& op, const isa::Instruction& instruction) const {
 void Decoder::choose_shape(MicroOp& op) const {
   if (target_.form != isa::OperandForm::registers || op.mod_set != 0) {
     const bool only_increment = op.mod_set == 1U << static_cast<unsigned>(Mod::inc);
-    if (op.op != Op::Vld || !only_increment) return;
+    if (op.op != Op::Vld || !only_increment || op.mod(Mod::inc).reg != isa::kNoRegister) return;
   }
   if (op.op == Op::Vld && op.addresses[1].space != isa::kGmSpace) op.shape = Shape::load_full;
   const bool lane_wise = op.format == Format::Unary || op.format == Format::Binary || op.format == Format::Ternary ||
@@ -270,21 +269,35 @@ void summarise(Block& block, std::span<const MicroOp> ops, const config::BufferC
   for (std::uint32_t i = 0; i < block.count; ++i)
     if (ops[i].family == isa::Family::Scalar || ops[i].has(Mod::inc) || counts_lanes(ops[i]))
       block.bare.push_back(block.first + i);
-  std::set<std::uint16_t> written;
-  std::set<std::uint16_t> live_in;
   for (const MicroOp& op : ops) {
     for (std::size_t i = 0; i < op.timing.read_count; ++i)
       for (std::uint16_t r = 0; r < op.timing.reads[i].count; ++r)
-        if (const auto reg = static_cast<std::uint16_t>(op.timing.reads[i].first + r); !written.contains(reg))
-          live_in.insert(reg);
+        if (const std::size_t reg = std::size_t{op.timing.reads[i].first} + r; !block.written[reg]) block.live_in.set(reg);
     for (std::uint16_t r = 0; r < op.timing.write.count; ++r)
-      written.insert(static_cast<std::uint16_t>(op.timing.write.first + r));
+      block.written.set(std::size_t{op.timing.write.first} + r);
     if (op.timing.vector) ++block.vector_count;
     if (op.family == isa::Family::VectorMemory && !never_conflicts(op, buffer)) block.reads_addresses = true;
     if (!counts_lanes(op)) block.flops += std::uint64_t{op.flops_per_lane} * op.lanes;
   }
-  block.written.assign(written.begin(), written.end());
-  block.live_in.assign(live_in.begin(), live_in.end());
+}
+
+HotOp hot_part(const MicroOp& op) {
+  HotOp hot;
+  hot.shape = op.shape;
+  hot.lane = op.lane;
+  hot.dst = op.dst;
+  hot.a = op.a;
+  hot.b = op.b;
+  hot.c = op.c;
+  hot.lanes = op.lanes;
+  if (op.shape == Shape::load_full) {
+    hot.bytes = op.lanes * op.element_bytes;
+    hot.space = op.addresses[1].space;
+    hot.base = op.addresses[1].base.value;
+    hot.base_reg = op.addresses[1].base.reg;
+    if (op.has(Mod::inc)) hot.increment = op.mod(Mod::inc).value;
+  }
+  return hot;
 }
 
 void find_blocks(DecodedProgram& program, const config::CoreTypeConfig& core) {
@@ -331,6 +344,7 @@ DecodedProgram decode(const isa::Kernel& kernel, const isa::Program& program, co
   result.ops.reserve(program.instructions.size());
   for (const isa::Instruction& instruction : program.instructions) {
     result.ops.push_back(decoder.decode(instruction));
+    result.hot.push_back(hot_part(result.ops.back()));
     const Op op = instruction.op;
     if (!result.values_steer_time && (op == Op::Lds || op == Op::Vext || op == Op::Vgather)) {
       result.values_steer_time = true;

@@ -446,6 +446,32 @@ std::uint32_t bank_delay(const MicroOp& op, CoreState& state) {
   return cycles > 1 ? cycles - 1 : 0;
 }
 
+namespace {
+
+// A contiguous load of a whole operation: the checks in line, the messages elsewhere.
+inline void load_full(const DecodedProgram& program, std::uint32_t pc, const HotOp& op, CoreState& state) {
+  memory::LocalBuffer& buffer = state.buffer(op.space);
+  std::int64_t offset = op.base;
+  if (op.base_reg != isa::kNoRegister)
+    offset = static_cast<std::int64_t>(static_cast<std::uint64_t>(offset) +
+                                       static_cast<std::uint64_t>(state.scalars[op.base_reg]));
+  const auto first = static_cast<std::uint64_t>(offset);
+  const bool inside = first <= buffer.size() && op.bytes <= buffer.size() - first &&
+                      first % buffer.config().alignment == 0;
+  if (!inside) local_address(program, pc, state, op.space, offset, op.bytes, false);
+  if (state.sanitize != Sanitize::off && !buffer.written(first, op.bytes))
+    check_written(program, pc, state, op.space, offset, op.bytes);
+  const std::byte* from = buffer.data() + first;
+  constexpr std::size_t kUsual = 32;
+  if (op.bytes == kUsual) std::memcpy(state.vectors.data() + op.dst, from, kUsual);
+  else std::memcpy(state.vectors.data() + op.dst, from, op.bytes);
+  if (op.increment != 0)
+    state.scalars[op.base_reg] = static_cast<std::int64_t>(static_cast<std::uint64_t>(state.scalars[op.base_reg]) +
+                                                           static_cast<std::uint64_t>(op.increment));
+}
+
+}  // namespace
+
 void execute_bare(const DecodedProgram& program, std::uint32_t pc, CoreState& state) {
   const MicroOp& op = program.ops[pc];
   if (op.family == isa::Family::Scalar) {
@@ -467,20 +493,12 @@ void execute(const DecodedProgram& program, const Block& block, CoreState& state
   }
   state.note_registers(program, block);
   std::byte* const vectors = state.vectors.data();
+  const HotOp* const hot = program.hot.data();
   for (std::uint32_t pc = block.first; pc < block.first + block.count; ++pc) {
-    const MicroOp& op = program.ops[pc];
+    const HotOp& op = hot[pc];
     switch (op.shape) {
       case Shape::lanes_full: op.lane(vectors + op.dst, vectors + op.a, vectors + op.b, vectors + op.c, op.lanes); break;
-      case Shape::load_full: {
-        const Address& address = op.addresses[1];
-        const std::int64_t offset = state.offset(address);
-        const std::uint64_t bytes = std::uint64_t{op.lanes} * op.element_bytes;
-        const std::byte* from = local_address(program, pc, state, address.space, offset, bytes, false);
-        check_written(program, pc, state, address.space, offset, bytes);
-        std::memcpy(vectors + op.dst, from, bytes);
-        if (op.mod_set != 0) post_increment(op, state);
-        break;
-      }
+      case Shape::load_full: load_full(program, pc, op, state); break;
       case Shape::general: execute(program, pc, state); break;
     }
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -91,6 +92,24 @@ struct MicroOp {
   const Number& mod(isa::Mod which) const { return mods[static_cast<std::size_t>(which)]; }
 };
 
+// What the value loop needs of a frequent operation, in one cache line: a program of thousands of operations stays in
+// the host's caches.
+struct HotOp {
+  values::LaneFunction lane = nullptr;   // lanes_full
+  std::int64_t base = 0;                 // load_full: constant part of the offset
+  std::int64_t increment = 0;            // added to the base register afterwards
+  std::uint32_t dst = 0, a = 0, b = 0, c = 0;
+  std::uint32_t lanes = 0;
+  std::uint32_t bytes = 0;
+  Shape shape = Shape::general;
+  std::uint8_t space = 0;
+  std::uint8_t base_reg = isa::kNoRegister;
+};
+static_assert(sizeof(HotOp) <= 64);
+
+inline constexpr std::size_t kMostVectorRegisters = 256;
+using RegisterSet = std::bitset<kMostVectorRegisters>;
+
 // A run of micro-ops without control, synchronisation or transfers: the unit of the block-timing cache.
 struct Block {
   std::uint32_t first = 0;
@@ -98,8 +117,8 @@ struct Block {
   bool reads_addresses = false;   // timing depends on addresses (bank conflicts possible): never cached
   std::uint64_t flops = 0;        // of the operations that always use all lanes
   std::uint32_t vector_count = 0;
-  std::vector<std::uint16_t> live_in;    // vector registers read before they are written
-  std::vector<std::uint16_t> written;    // vector registers written
+  RegisterSet live_in;            // vector registers read before they are written
+  RegisterSet written;            // vector registers written
   std::vector<std::uint32_t> bare;       // all that a run without values needs: scalar work, post-increments, lane counts
 };
 
@@ -107,6 +126,7 @@ struct DecodedProgram {
   const isa::Program* program = nullptr;
   const isa::Kernel* kernel = nullptr;
   std::vector<MicroOp> ops;
+  std::vector<HotOp> hot;               // by pc
   std::vector<Block> blocks;
   std::vector<std::int32_t> block_at;   // by pc: index of the block that begins there, or -1
   bool values_steer_time = false;       // lds, vext, vgather: timing cannot be had without values

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/systemc/process.hpp"
 
+#include <algorithm>
+
 namespace npulab::systemc {
 
 Process::Process(const sc_core::sc_module_name& name, Session& session, core::Clock domain)
@@ -12,12 +14,23 @@ Process::Process(const sc_core::sc_module_name& name, Session& session, core::Cl
 }
 
 void Process::run() {
-  session_.guarded([this] { step(); });
+  session_.guarded([this] {
+    stepping_ = true;
+    wish_ = kNever;
+    step();
+    stepping_ = false;
+    if (wish_ != kNever) notify(wish_);
+  });
 }
 
 void Process::wake_at_ps(std::uint64_t ps) {
+  if (stepping_) wish_ = std::min(wish_, ps);
+  else notify(ps);
+}
+
+void Process::notify(std::uint64_t ps) {
   const std::uint64_t now = now_ps();
-  if (ps <= now) wake();
+  if (ps <= now) wake_.notify(sc_core::SC_ZERO_TIME);
   else wake_.notify(sc_core::sc_time::from_value(ps - now));
 }
 

@@ -19,7 +19,7 @@ class Process : public sc_core::sc_module {
   // Looks again at `ps` (now, if that is past). The earliest wish wins; step() repeats the others.
   void wake_at_ps(std::uint64_t ps);
   void wake_at(std::uint64_t cycle) { wake_at_ps(clock.ps(cycle)); }
-  void wake() { wake_.notify(sc_core::SC_ZERO_TIME); }
+  void wake() { wake_at_ps(0); }
 
   // One line for the report of a stall: where it stands and what it waits for; empty when it is done.
   virtual std::string standing() const = 0;
@@ -33,9 +33,13 @@ class Process : public sc_core::sc_module {
   const core::Clock clock;
 
  private:
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   void run();
+  void notify(std::uint64_t ps);
   Session& session_;
   sc_core::sc_event wake_;
+  bool stepping_ = false;
+  std::uint64_t wish_ = kNever;  // the earliest wish of the step that is running: one timer for all of them
 };
 
 }  // namespace npulab::systemc
