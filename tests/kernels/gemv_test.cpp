@@ -86,6 +86,10 @@ TEST_P(GemvVariant, DE_05_same_bits_on_any_number_of_cores) {
   for (const Bytes& other : results) EXPECT_TRUE(other == results.front());
 }
 
+TEST_P(GemvVariant, SH_03_one_column_between_poison) {
+  verified(GetParam(), {}, {16, 1}, 11);
+}
+
 TEST_P(GemvVariant, SH_04_padding_takes_no_part) {
   std::vector<Bytes> results;
   for (const std::byte padding : {std::byte{0}, std::byte{0xd1}, std::byte{0xff}, std::byte{0x7c}}) {
