@@ -50,6 +50,7 @@ class Collector {
   void buffers();
   void bound();
   std::string held_up_by(const Least& most) const;
+  std::string waits_behind(const CoreUnit& core) const;
   void hot_spots();
   void regions();
   void findings();
@@ -237,30 +238,48 @@ void Collector::bound() {
   report_.bound.bounded_by = held_up_by(*most);
 }
 
-// What the run's time went to: the limiting resource while it is at work, else the longest wait of the front.
+// What the time of the slowest core went to: the limiting resource while it is at work, else the longest of its own
+// waits and, behind waits for a DMA engine, what that engine did meanwhile.
 std::string Collector::held_up_by(const Least& most) const {
   constexpr double kAtWork = 0.75;
-  if (report_.time_us <= 0) return "nothing";
+  if (report_.cycles == 0) return "nothing";
   if (most.us >= kAtWork * report_.time_us)
     return fmt::format("{} (at work {:.0f} % of the time)", most.what, 100 * most.us / report_.time_us);
-  const report::Engine* worst_engine = nullptr;
-  std::size_t worst = 0;
-  double share = 0;
-  for (const report::Engine& engine : report_.engines) {
-    const double all = static_cast<double>(report_.cycles) * static_cast<double>(engine.instances);
-    for (std::size_t cause = 0; cause < report::kStallCount; ++cause) {
-      const double part = static_cast<double>(engine.cycles.stall[cause]) / all;
-      // A wait for a flag or a barrier only passes on what holds up another engine.
-      const auto which = static_cast<report::Stall>(cause);
-      if (which == report::Stall::flag || which == report::Stall::barrier || which == report::Stall::queue_full) continue;
-      if (part <= share) continue;
-      share = part;
-      worst = cause;
-      worst_engine = &engine;
+  const CoreUnit* slowest = chip_.cores().front().get();
+  for (const auto& core : chip_.cores())
+    if (core->front->finished() > slowest->front->finished()) slowest = core.get();
+  report::EngineCycles front = slowest->front->stats().scalar;
+  const std::uint64_t life = slowest->front->finished() - chip_.start_cycle();
+  const std::uint64_t end_wait = life - std::min(life, front.accounted() + slowest->front->stats().vector.busy);
+  const std::uint64_t for_others =
+      front[report::Stall::flag] + front[report::Stall::barrier] + front[report::Stall::queue_full] + end_wait;
+
+  Least longest{"the vector unit at work",
+                static_cast<double>(slowest->vector ? slowest->vector->cycles().busy : slowest->front->stats().vector.busy)};
+  for (const report::Stall cause : {report::Stall::dependency, report::Stall::port, report::Stall::bank_conflict})
+    if (const auto cycles = static_cast<double>(front[cause]); cycles > longest.us)
+      longest = {fmt::format("instructions that wait: {}", report::kStalls[static_cast<std::size_t>(cause)].name), cycles};
+  if (static_cast<double>(for_others) > longest.us) longest = {waits_behind(*slowest), static_cast<double>(for_others)};
+  return fmt::format("{} ({:.0f} % of the slowest core's time)", longest.what, 100 * longest.us / static_cast<double>(life));
+}
+
+// The DMA engine with the most to do, and the longest of its states.
+std::string Collector::waits_behind(const CoreUnit& core) const {
+  std::string text = "waiting for other engines";
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < core.engines.size(); ++i) {
+    report::EngineCycles cycles = core.engines[i]->stats().cycles;
+    const std::pair<const char*, std::uint64_t> states[] = {
+        {"at its width", cycles.busy},
+        {"at its limit of requests in flight", cycles[report::Stall::in_flight]},
+        {"latency", cycles[report::Stall::latency]}};
+    for (const auto& [state, value] : states) {
+      if (value <= most) continue;
+      most = value;
+      text = fmt::format("waiting for {}: {}", shared_.target->engines[i + 2], state);
     }
   }
-  if (worst_engine == nullptr) return most.what;
-  return fmt::format("{} stalled by {} ({:.0f} % of the time)", worst_engine->name, report::kStalls[worst].name, 100 * share);
+  return text;
 }
 
 void Collector::hot_spots() {
