@@ -75,7 +75,8 @@ constexpr std::array<KnownType, 15> kNumpyNames{{{"f2", "float16"},
 
 std::string numpy_name(std::string_view descr) {
   for (const KnownType& known : kNumpyNames)
-    if (descr.substr(1) == known.kind_and_size) return std::string(known.name);
+    if (descr.substr(std::min<std::size_t>(1, descr.size())) == known.kind_and_size)
+      return std::string(known.name);
   return "a type of its own";
 }
 

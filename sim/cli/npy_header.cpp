@@ -32,11 +32,14 @@ class Parser {
       const std::string key = string();
       expect(':');
       if (key == "descr") {
-        once(descr_, key) = descr();
+        once(descr_.has_value(), key);
+        descr_ = descr();
       } else if (key == "fortran_order") {
-        once(fortran_, key) = boolean();
+        once(fortran_.has_value(), key);
+        fortran_ = boolean();
       } else if (key == "shape") {
-        once(shape_, key) = shape();
+        once(shape_.has_value(), key);
+        shape_ = shape();
       } else {
         bad(fmt::format("unknown key '{}'", key));
       }
@@ -55,10 +58,8 @@ class Parser {
   [[noreturn]] void bad(const std::string& reason) const {
     refuse(path_, fmt::format("the header of the .npy file is broken at character {}: {}", at_, reason));
   }
-  template <class T>
-  std::optional<T>& once(std::optional<T>& slot, const std::string& key) const {
-    if (slot) bad(fmt::format("key '{}' comes twice", key));
-    return slot;
+  void once(bool known, const std::string& key) const {
+    if (known) bad(fmt::format("key '{}' comes twice", key));
   }
   void skip_blanks() {
     while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)

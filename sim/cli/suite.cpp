@@ -160,6 +160,9 @@ std::vector<SuiteCase> read_suite(const std::string& path) {
   const std::string text = read_file(path, kMostBytes);
   config::Problems problems;
   const Node root = config::parse_yaml(text, path, problems);
+  if (root.kind == NodeKind::null)
+    throw Error(Category::input, "empty-file", fmt::format("the file is empty: it has no '{}'", kCasesKey),
+                {path, 1, 0});
   std::vector<SuiteCase> cases = Reader(problems, fs::path(path).parent_path()).suite(root);
   problems.throw_if_any();
   return cases;

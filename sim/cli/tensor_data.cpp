@@ -75,6 +75,19 @@ std::vector<std::byte> made(const isa::Tensor& tensor, const std::string& data) 
   return elements;
 }
 
+// What an allocation of this size fails with is said with the size.
+std::vector<std::byte> elements_of(const isa::Tensor& tensor, const std::string& data) {
+  try {
+    return is_npy_file(data) ? read_npy(data, tensor) : made(tensor, data);
+  } catch (const std::bad_alloc&) {
+    throw Error(
+        Category::input, "not-enough-memory",
+        fmt::format("the {} bytes of tensor {} do not fit into the memory that npulab may use; a run with "
+                    "--timing-only needs none of them",
+                    dense_bytes(tensor), tensor.name));
+  }
+}
+
 }  // namespace
 
 bool is_npy_file(const std::string& data) {
@@ -102,7 +115,7 @@ Inputs make_inputs(const std::vector<std::pair<std::string, std::string>>& data,
     const auto tensor =
         std::find_if(header.tensors.begin(), header.tensors.end(),
                      [&, &wanted = name](const isa::Tensor& one) { return one.name == wanted; });
-    std::vector<std::byte> elements = is_npy_file(what) ? read_npy(what, *tensor) : made(*tensor, what);
+    std::vector<std::byte> elements = elements_of(*tensor, what);
     inputs.descriptions.emplace_back(
         name, is_npy_file(what) ? fmt::format("{} (fnv1a {:016x})", what, fingerprint(elements)) : what);
     inputs.elements.emplace(name, std::move(elements));

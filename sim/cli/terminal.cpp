@@ -2,7 +2,6 @@
 #include "sim/cli/terminal.hpp"
 
 #include <fmt/core.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -68,6 +67,8 @@ void Progress::show(std::uint64_t cycle, double share, bool last) {
 
 InterruptGuard::InterruptGuard() {
   interrupt_asked = 0;
+  ::sigaction(SIGINT, nullptr, &before_);
+  if (before_.sa_handler == SIG_IGN) return;
   struct sigaction action {};
   action.sa_handler = &on_interrupt;
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // a second one finds the default
@@ -75,7 +76,7 @@ InterruptGuard::InterruptGuard() {
 }
 
 InterruptGuard::~InterruptGuard() {
-  ::signal(SIGINT, SIG_DFL);
+  ::sigaction(SIGINT, &before_, nullptr);
 }
 
 void InterruptGuard::throw_if_asked() const {

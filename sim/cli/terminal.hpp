@@ -2,6 +2,8 @@
 // What the program says while it works: colours, progress, and Ctrl-C.
 #pragma once
 
+#include <signal.h>
+
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -40,7 +42,8 @@ class Progress {
 struct Interrupted : std::exception {};
 inline constexpr int kInterruptedStatus = 130;  // 128 + SIGINT, as shells say it
 
-// While it lives, the first SIGINT asks for an orderly end; a second one ends the process.
+// While it lives, the first SIGINT asks for an orderly end; a second one ends the process. Where SIGINT was
+// ignored (a job in the background), it stays so.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -49,6 +52,9 @@ class InterruptGuard {
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
   void throw_if_asked() const;  // Interrupted
+
+ private:
+  struct sigaction before_ {};
 };
 
 }  // namespace npulab::cli

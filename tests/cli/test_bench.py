@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from cli.cli_support import good, npulab, refused, write_copy
+from support import ROOT
 
 SUITE = """\
 cases:
@@ -146,6 +147,12 @@ def test_broken_suites_say_where(change: tuple[str, str], said: str, suite: Path
     assert text != SUITE
     suite.write_text(text, encoding="utf-8")
     assert re.search(said, refused("bench", suite), re.DOTALL)
+
+
+def test_the_projects_own_suite_is_as_it_was() -> None:
+    """A change that is meant: npulab bench tests/bench/suite.yaml --baseline tests/bench/baseline.json --update"""
+    folder = ROOT / "tests/bench"
+    good("bench", folder / "suite.yaml", "--baseline", folder / "baseline.json")
 
 
 def test_stalls_and_the_like_keep_their_status(suite: Path) -> None:

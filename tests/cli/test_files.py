@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -46,15 +47,25 @@ def test_folder_that_takes_no_files(long: Path) -> None:
     assert "cannot write /proc/report.json" in refused("run", long, *TINY, "--json", "/proc/report.json")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_read_only_folder_and_file(long: Path, folder: Path) -> None:
-    target = folder / "report.json"
-    target.write_text("old", encoding="utf-8")
-    target.chmod(0o444)
-    assert "Permission denied" in refused("run", long, *TINY, "--json", target)
-    folder.chmod(0o555)
-    assert "Permission denied" in refused("run", long, *TINY, "--json", folder / "new.json")
-    folder.chmod(0o755)
+def test_read_only_folder_and_file() -> None:
+    """As somebody whom the modes of files bind: root is none."""
+    user = 65534 if os.geteuid() == 0 else None
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        target, inside = folder / "report.json", folder / "inside"
+        target.write_text("old", encoding="utf-8")
+        target.chmod(0o444)
+        inside.mkdir(mode=0o555)
+        folder.chmod(0o777)
+        words = ("run", "gemv/naive", "-D", "M=1", "-D", "K=1", "--json")
+        for path in (target, inside / "new.json"):
+            result = subprocess.run(
+                [PROGRAM, *words, path], capture_output=True, text=True, check=False, user=user, cwd="/"
+            )
+            assert result.returncode == 2
+            assert f"cannot write {path}: Permission denied" in result.stderr
+        inside.chmod(0o755)
+        assert target.read_text(encoding="utf-8") == "old"
 
 
 def test_two_outputs_to_one_file(kernel: Path, folder: Path) -> None:
@@ -125,7 +136,7 @@ def test_stall_and_refusal_leave_no_file(kernel: Path, folder: Path) -> None:
 
 def test_two_runs_at_once(kernel: Path, folder: Path) -> None:
     target = folder / "report.json"
-    command = [PROGRAM, "run", kernel, *TINY, "--json", target, "--out", f"y={folder / 'y.npy'}"]
+    command: list[str | Path] = [PROGRAM, "run", kernel, *TINY, "--json", target, "--out", f"y={folder / 'y.npy'}"]
     processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(6)]
     for process in processes:
         _, err = process.communicate()

@@ -43,8 +43,9 @@ def saved(tmp_path: Path, array: Array) -> Path:
 
 def sample(dtype: Any, elements: int = ALL_BITS) -> Array:
     size = np.dtype(dtype).itemsize
-    raw = np.random.default_rng(1).integers(0, 256, elements * size, dtype=np.uint8)
-    return raw.view(dtype)
+    raw: Array = np.random.default_rng(1).integers(0, 256, elements * size, dtype=np.uint8)
+    viewed: Array = raw.view(dtype)
+    return viewed
 
 
 @pytest.mark.parametrize("type_name", PLAIN)

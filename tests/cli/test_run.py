@@ -91,9 +91,8 @@ def test_json_to_a_file_beside_the_text(tmp_path: Path) -> None:
 def test_the_command_of_a_report_gives_it_again(tmp_path: Path) -> None:
     path = tmp_path / "x y.npy"
     np.save(path, np.arange(16, dtype=np.float32))
-    words = ("run", write_copy(tmp_path), *TINY, "--set", "gm.latency_ns=30", "--in", f"x={path}", "--cores", "1")
-    words = (*words, "--warmup", "1", "--sanitize=off")
-    first = report(*words)
+    options = ("--set", "gm.latency_ns=30", "--in", f"x={path}", "--cores", "1", "--warmup", "1", "--sanitize=off")
+    first = report("run", write_copy(tmp_path), *TINY, *options)
     command = shlex.split(first["options"]["command"])
     assert command[0] == "npulab"
     assert stable(report(*command[1:])) == stable(first)
@@ -298,7 +297,7 @@ def on_terminal(*words: str | Path, env: dict[str, str] | None = None) -> str:
 
 
 def test_colour_only_on_a_terminal_and_not_with_no_color() -> None:
-    environment = {key: "" for key in ("NO_COLOR",)}
+    environment = {"NO_COLOR": ""}
     assert "\x1b[1m" in on_terminal(*GEMV, env=environment)
     assert "\x1b[" not in on_terminal(*GEMV, env={"NO_COLOR": "1"})
     assert "\x1b[" not in on_terminal(*GEMV, env={**environment, "TERM": "dumb"})
@@ -344,6 +343,17 @@ def test_tensors_that_no_host_can_hold(tmp_path: Path) -> None:
     assert "not-enough-memory" in message
     assert "4398046511104 bytes" in message
     assert "--timing-only" in message
+
+
+def test_memory_limit_is_said_with_the_size() -> None:
+    words = ("run", "gemv/naive", "-D", "M=16384", "-D", "K=16384")
+    result = npulab(*words, limits="ulimit -v 300000")
+    assert result.status == 2
+    assert "the 536870912 bytes of tensor A" in result.err
+    assert (
+        npulab(*words, "--timing-only", "--cores", "1", "--set", "gm.model=ideal", limits="ulimit -v 300000").status
+        == 0
+    )
 
 
 def test_interrupt_ends_with_a_clear_line(tmp_path: Path) -> None:
