@@ -173,8 +173,7 @@ std::string Page::counters(const Memory& memory) {
   if (memory.bus_occupancy >= 0)
     items.push_back(fmt::format("bus occupied {}", percent(memory.bus_occupancy)));
   for (const auto& [name, value] : memory.counters)
-    if (value > 0 && !has_column(name))
-      items.push_back(fmt::format("{} {}", name, thousands(value)));
+    if (value > 0 && !has_column(name)) items.push_back(fmt::format("{} {}", name, thousands(value)));
   if (items.empty()) return {};
   std::string text;
   std::string line = fmt::format("  {}:", memory.name);
