@@ -3,8 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "sim/config/machine.hpp"
 
@@ -35,6 +38,49 @@ class Divider {
   bool power_;
 };
 
+// The higher bits of an address, exclusive-or'ed down to a digit: bit j counts as x^(width + j) modulo a primitive
+// polynomial over GF(2), the digit's own bits as x^0 … x^(width - 1). Any `width` neighbouring address bits, and nearly
+// any others, thus reach every value of the digit: no power-of-two pitch, and no pattern of rows and cores, camps on a few.
+class Fold {
+ public:
+  Fold() = default;  // folds to nothing
+  explicit Fold(int width);
+
+  explicit operator bool() const { return !tables_.empty(); }
+  std::uint64_t operator()(std::uint64_t higher) const {
+    std::uint64_t sum = 0;
+    for (const auto& table : tables_) {
+      sum ^= table[higher & 0xff];
+      higher >>= 8;
+      if (higher == 0) break;
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<std::array<std::uint16_t, 256>> tables_;  // by byte of the higher bits
+};
+
+inline Fold::Fold(int width) {
+  // Primitive polynomials by degree, the leading term included.
+  constexpr std::array<std::uint32_t, 11> kPolynomials{0,          0b11,       0b111,       0b1011,      0b10011,    0b100101,
+                                                       0b1000011,  0b10000011, 0b100011101, 0b1000010001, 0b10000001001};
+  const std::uint32_t polynomial = kPolynomials[static_cast<std::size_t>(width)];
+  std::uint32_t power = 1;
+  const auto step = [&] {
+    power <<= 1U;
+    if ((power >> static_cast<unsigned>(width) & 1U) != 0) power ^= polynomial;
+  };
+  for (int i = 0; i < width; ++i) step();
+  tables_.resize(8);
+  for (auto& table : tables_) {
+    table[0] = 0;
+    for (std::size_t bit = 0; bit < 8; ++bit, step())
+      for (std::size_t i = 0; i < std::size_t{1} << bit; ++i)
+        table[(std::size_t{1} << bit) | i] = static_cast<std::uint16_t>(table[i] ^ power);
+  }
+}
+
 struct Location {
   std::uint32_t channel = 0;
   std::uint32_t bank = 0;
@@ -48,10 +94,9 @@ struct Location {
 };
 
 // Blocks of interleave_bytes go round the channels; inside a channel, column bits are lowest, then bank, then
-// row. With the hash, the channel of a block is turned by the exclusive-or of all higher address digits, and
-// the bank of a row by those of the row number: every power-of-two pitch visits all channels and banks. Each
-// digit stays a permutation for given higher digits, so the map is a bijection for every number of channels
-// and banks.
+// row. With the hash, the channel of a block is turned by a fold of all higher address bits, and the bank of a
+// row by that of the row number. Each digit stays a permutation for given higher digits, so the map is a
+// bijection for every number of channels and banks.
 class AddressMap {
  public:
   explicit AddressMap(const config::GmConfig& config);
@@ -76,20 +121,17 @@ class AddressMap {
  private:
   // A digit of the address, perhaps turned by the higher ones.
   struct Digit {
-    Digit(std::uint64_t n, bool hash)
-        : count(n), bits(hash && n > 1 ? static_cast<unsigned>(std::bit_width(n - 1)) : 0) {}
+    Digit(std::uint64_t n, bool hash) : count(n), fold(hash && n > 1 ? Fold(static_cast<int>(std::bit_width(n - 1))) : Fold()) {}
 
     template <class Divide>
     std::uint64_t turned(std::uint64_t digit, std::uint64_t higher, const Divide& divide) const {
-      if (bits == 0) return digit;
-      std::uint64_t fold = 0;
-      for (; higher != 0; higher >>= bits) fold ^= higher;
-      fold &= (std::uint64_t{1} << bits) - 1;
-      return count.power_of_two() ? digit ^ fold : divide(count, digit + fold).remainder;
+      if (!fold) return digit;
+      const std::uint64_t by = fold(higher);
+      return count.power_of_two() ? digit ^ by : divide(count, digit + by).remainder;
     }
 
     Divider count;
-    unsigned bits;  // 0: not turned
+    Fold fold;
   };
 
   template <class Divide>
