@@ -50,8 +50,9 @@ struct Rows<Bound> {
             "its full width"),
         row("limited_by", &T::limited_by, "", "the resource that sets lower_bound_us"),
         row("bounded_by", &T::bounded_by, "",
-            "what held the run up: that resource where it was at work most of the time, else the largest "
-            "stall")};
+            "what held the run up: that resource where it was at work most of the time, else the longest "
+            "wait of "
+            "the core that ended last")};
   }
 };
 
