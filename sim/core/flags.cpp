@@ -42,9 +42,9 @@ void Flags::take(FlagId flag, std::uint64_t cycle, const Where&) {
   Flag& f = flags_[index(flag)];
   // The set that may only come after this wait, if it was told already.
   if (f.sets.size() > most_ && f.sets[most_] < cycle) overflow(flag, f.set_at, f.sets[most_]);
-  f.sets.pop_front();
+  f.sets.erase(f.sets.begin());
   f.waits.push_back(cycle);
-  if (f.waits.size() > most_) f.waits.pop_front();
+  if (f.waits.size() > most_) f.waits.erase(f.waits.begin());
   ++f.wait_count;
 }
 

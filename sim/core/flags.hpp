@@ -2,8 +2,8 @@
 // The flags of one core: counters that one engine sets and another takes back, with the times of both.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -43,9 +43,10 @@ class Flags {
   std::optional<Where> last_set(FlagId flag) const;
 
  private:
+  using Times = boost::container::small_vector<std::uint64_t, 2>;
   struct Flag {
-    std::deque<std::uint64_t> sets;    // not taken yet
-    std::deque<std::uint64_t> waits;   // the last `most_` ones, oldest first
+    Times sets;    // not taken yet
+    Times waits;   // the last `most_` ones, oldest first
     std::uint64_t set_count = 0;
     std::uint64_t wait_count = 0;
     Where set_at;

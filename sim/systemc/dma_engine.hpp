@@ -3,11 +3,11 @@
 // allows, and finishes them in order.
 #pragma once
 
-#include <deque>
 #include <string>
 
 #include "sim/report/stats.hpp"
 #include "sim/systemc/core_unit.hpp"
+#include "sim/systemc/ring.hpp"
 
 namespace npulab::systemc {
 
@@ -81,10 +81,10 @@ class DmaEngine : public Process, private GmClient {
   const config::DmaEngineConfig& config_;
   const std::uint8_t engine_;
   DmaPort& port_;
-  std::deque<QueueEntry> queue_;
-  std::deque<Flight> in_flight_;
-  std::deque<Outstanding> outstanding_;  // over all flights, in order of issue
-  std::deque<std::uint64_t> window_;     // arrivals of collected requests that may lie ahead, ascending
+  Ring<QueueEntry> queue_;
+  Ring<Flight> in_flight_;
+  Ring<Outstanding> outstanding_;  // over all flights, in order of issue
+  Ring<std::uint64_t> window_;     // arrivals of collected requests that may lie ahead, ascending
   std::vector<std::unique_ptr<Batch>> batches_;
   std::vector<Batch*> free_batches_;
   core::Pieces pieces_;

@@ -2,12 +2,12 @@
 // A vector unit with a queue of its own (queue_depth > 0): works through operations in order, in register or UB form.
 #pragma once
 
-#include <deque>
 #include <string>
 
 #include "sim/core/issue.hpp"
 #include "sim/core/meaning.hpp"
 #include "sim/systemc/core_unit.hpp"
+#include "sim/systemc/ring.hpp"
 
 namespace npulab::systemc {
 
@@ -44,9 +44,9 @@ class VectorEngine : public Process {
   void account(std::uint64_t to, report::Stall cause, std::uint64_t since);
 
   CoreUnit& unit_;
-  std::deque<QueueEntry> queue_;
+  Ring<QueueEntry> queue_;
   core::Issue issue_;                 // register form
-  std::deque<Result> results_;        // UB form, newest last
+  Ring<Result> results_;        // UB form, newest last
   std::uint64_t free_ = 0;            // UB form: when the next operation may start
   std::uint64_t accounted_ = 0;
   std::uint64_t finished_ = 0;
