@@ -6,13 +6,11 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
-#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "isa/error.hpp"
 #include "kernels/reference.hpp"
@@ -66,24 +64,35 @@ struct Outcome {
   std::map<std::string, std::vector<std::byte>> outputs;
 };
 
-// Remembers which thread runs, for as long as it lives.
-class RunnerMark {
- public:
-  explicit RunnerMark(std::atomic<std::thread::id>& runner) : runner_(runner) {
-    runner_ = std::this_thread::get_id();
+// The process simulates one thing at a time; a simulation may run another one from `progress` or `print`.
+using Turn = std::recursive_timed_mutex;
+
+// Waits for the turn without keeping Ctrl-C from the thread that waits. The GIL is free.
+std::unique_lock<Turn> take(Turn& turn) {
+  std::unique_lock lock(turn, std::defer_lock);
+  while (!lock.try_lock_for(kPollInterval)) {
+    const py::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
   }
-  ~RunnerMark() { runner_ = std::thread::id(); }
-  RunnerMark(const RunnerMark&) = delete;
-  RunnerMark& operator=(const RunnerMark&) = delete;
+  return lock;
+}
+
+// Sets a flag for as long as it lives.
+class Mark {
+ public:
+  explicit Mark(bool& flag) : flag_(flag) { flag_ = true; }
+  ~Mark() { flag_ = false; }
+  Mark(const Mark&) = delete;
+  Mark& operator=(const Mark&) = delete;
 
  private:
-  std::atomic<std::thread::id>& runner_;
+  bool& flag_;
 };
 
 class PySimulation {
  public:
-  PySimulation(std::shared_ptr<const MachineKernel> kernel, SimulationOptions options, py::object progress,
-               py::object print);
+  PySimulation(std::shared_ptr<Turn> turn, std::shared_ptr<const MachineKernel> kernel,
+               SimulationOptions options, py::object progress, py::object print);
 
   // A report and the bytes of each output. `inputs`: dense arrays, one per tensor that is read.
   std::pair<report::Report, py::dict> run(const Arrays& inputs, bool check);
@@ -93,20 +102,21 @@ class PySimulation {
   void set_inputs(const kernels::Inputs& inputs);
   Outcome launch(const kernels::Inputs& inputs, bool check);
 
+  std::shared_ptr<Turn> turn_;
   std::shared_ptr<const MachineKernel> kernel_;
   bool timing_only_;
   std::vector<std::pair<std::string, std::string>> said_;  // the options, for the report
   py::object progress_;
   py::object print_;
   Clock::time_point polled_;
-  std::mutex running_;
-  std::atomic<std::thread::id> runner_;
+  bool running_ = false;  // guarded by the turn
   std::optional<Simulation> simulation_;
 };
 
-PySimulation::PySimulation(std::shared_ptr<const MachineKernel> kernel, SimulationOptions options,
-                           py::object progress, py::object print)
-    : kernel_(std::move(kernel)),
+PySimulation::PySimulation(std::shared_ptr<Turn> turn, std::shared_ptr<const MachineKernel> kernel,
+                           SimulationOptions options, py::object progress, py::object print)
+    : turn_(std::move(turn)),
+      kernel_(std::move(kernel)),
       timing_only_(options.timing_only),
       said_{{"values", timing_only_ ? "not computed" : "computed"},
             {"sanitize", timing_only_ || options.sanitize == SanitizeLevel::off ? "off" : "fast"},
@@ -158,18 +168,18 @@ Outcome PySimulation::launch(const kernels::Inputs& inputs, bool check) {
 }
 
 std::pair<report::Report, py::dict> PySimulation::run(const Arrays& inputs, bool check) {
-  if (runner_ == std::this_thread::get_id())
-    throw Error(Category::input, "busy",
-                "this simulation is running: its own progress or print function cannot run it again");
   kernels::Inputs spans;
   for (const auto& [name, array] : inputs) spans[name] = bytes_of(array);
   Outcome outcome;
   {
-    // The GIL first, then the locks: in the other order a thread that waits for a lock would keep the GIL
+    // The GIL first, then the turn: in the other order a thread that waits for its turn would keep the GIL
     // from the one that runs and wants to look at signals.
     const py::gil_scoped_release free;
-    const std::lock_guard lock(running_);
-    const RunnerMark mark(runner_);
+    const std::unique_lock<Turn> lock = take(*turn_);
+    if (running_)
+      throw Error(Category::input, "busy",
+                  "this simulation is running: its own progress or print function cannot run it again");
+    const Mark mark(running_);
     outcome = guarded([&] { return launch(spans, check); });
   }
   py::dict arrays;
@@ -189,19 +199,6 @@ SanitizeLevel sanitize_level(const std::string& name) {
               "sanitize '" + name + "' is not known" + suggestion(name, known));
 }
 
-std::unique_ptr<PySimulation> make(std::shared_ptr<MachineKernel> kernel, bool timing_only,
-                                   const std::string& sanitize, std::uint32_t cores, std::uint32_t warmup,
-                                   bool block_cache, py::object progress, py::object print) {
-  SimulationOptions options;
-  options.timing_only = timing_only;
-  options.sanitize = sanitize_level(sanitize);
-  options.cores = cores;
-  options.warmup = warmup;
-  options.block_cache = block_cache;
-  return std::make_unique<PySimulation>(std::move(kernel), std::move(options), std::move(progress),
-                                        std::move(print));
-}
-
 }  // namespace
 
 void bind_simulation(py::module_& module) {
@@ -211,7 +208,20 @@ void bind_simulation(py::module_& module) {
       .def("to_dict", [](const report::Report& self) { return to_python(report::to_json(self)); })
       .def("to_text", [](const report::Report& self) { return report::to_text(self); });
   py::class_<PySimulation>(module, "Simulation", "A kernel ready to run any number of times.")
-      .def(py::init(&make), py::arg("kernel"), py::arg("timing_only"), py::arg("sanitize"), py::arg("cores"),
+      .def(py::init([turn = std::make_shared<Turn>()](std::shared_ptr<MachineKernel> kernel, bool timing_only,
+                                                      const std::string& sanitize, std::uint32_t cores,
+                                                      std::uint32_t warmup, bool block_cache,
+                                                      py::object progress, py::object print) {
+             SimulationOptions options;
+             options.timing_only = timing_only;
+             options.sanitize = sanitize_level(sanitize);
+             options.cores = cores;
+             options.warmup = warmup;
+             options.block_cache = block_cache;
+             return std::make_unique<PySimulation>(turn, std::move(kernel), std::move(options),
+                                                   std::move(progress), std::move(print));
+           }),
+           py::arg("kernel"), py::arg("timing_only"), py::arg("sanitize"), py::arg("cores"),
            py::arg("warmup"), py::arg("block_cache"), py::arg("progress"), py::arg("print"))
       .def("run", &PySimulation::run, py::arg("inputs"), py::arg("check"),
            "The report, and the bytes of each output. `inputs`: dense arrays of the tensors that are read.");

@@ -20,7 +20,7 @@ def view(value: Any) -> Any:
 
 
 class Section(Mapping[str, Any]):
-    """A read-only dict whose keys are attributes too."""
+    """A read-only dict whose keys are attributes too; one that is called like a method of dicts only by ["name"]."""
 
     def __init__(self, data: dict[str, Any]) -> None:
         self._data = data

@@ -22,9 +22,21 @@ from pysim._section import Section
 Progress = Callable[[int, float], object]
 
 
-def _show_progress(cycle: int, share: float) -> None:
-    done = f" {share:4.0%}" if share >= 0 else ""
-    print(f"\rcycle {cycle:,}{done}", end="", file=sys.stderr, flush=True)
+class ProgressLine:
+    """The progress of one run after another, in one line on standard error."""
+
+    def __init__(self) -> None:
+        self._open = False
+
+    def __call__(self, cycle: int, share: float) -> None:
+        done = f" {share:4.0%}" if share >= 0 else ""
+        print(f"\rcycle {cycle:,}{done}", end="", file=sys.stderr, flush=True)
+        self._open = True
+
+    def finish(self) -> None:
+        if self._open:
+            print(file=sys.stderr)
+        self._open = False
 
 
 def _count(name: str, value: object, least: int) -> int:
@@ -55,6 +67,7 @@ class Simulation:
     ) -> None:
         self.kernel = kernel
         self._timing_only = timing_only
+        self._line = ProgressLine()
         self._core = _core.Simulation(
             kernel._core,
             timing_only=timing_only,
@@ -62,7 +75,7 @@ class Simulation:
             cores=0 if cores is None else _count("cores", cores, 1),
             warmup=_count("warmup", warmup, 0),
             block_cache=block_cache,
-            progress=_show_progress if progress is True else progress or None,
+            progress=self._line if progress is True else progress or None,
             print=print,
         )
 
@@ -79,7 +92,10 @@ class Simulation:
         shapes = named(header, "tensors")
         arrays = arrays_for(header, {**(tensors or {}), **more})
         dense = {name: to_bytes(shapes[name], array) for name, array in arrays.items()}
-        report, outputs = self._core.run(dense, check)
+        try:
+            report, outputs = self._core.run(dense, check)
+        finally:
+            self._line.finish()
         result = Result(
             kernel=self.kernel.name,
             machine=self.kernel.machine.name,
