@@ -149,12 +149,6 @@ def test_broken_suites_say_where(change: tuple[str, str], said: str, suite: Path
     assert re.search(said, refused("bench", suite), re.DOTALL)
 
 
-def test_the_projects_own_suite_is_as_it_was() -> None:
-    """A change that is meant: npulab bench tests/bench/suite.yaml --baseline tests/bench/baseline.json --update"""
-    folder = ROOT / "tests/bench"
-    good("bench", folder / "suite.yaml", "--baseline", folder / "baseline.json")
-
-
 def test_stalls_and_the_like_keep_their_status(suite: Path) -> None:
     (suite.parent / "copy_f32.npu").write_text(".kernel stall\n  wait_flag mte2, mte3, 0\n  end\n", encoding="utf-8")
     message = refused("bench", suite, status=3)
