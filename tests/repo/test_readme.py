@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -27,6 +28,16 @@ def commands(start: str) -> list[str]:
     return sorted(set(found))
 
 
+def readme() -> str:
+    return (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def tutorial() -> str:
+    """The kernel that the tutorial has its reader write."""
+    [kernel] = re.findall(r"^```\n(\.kernel add\n.*?)^```", readme(), re.MULTILINE | re.DOTALL)
+    return str(kernel)
+
+
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that looks like the checkout, so that files which the commands write do not land in it."""
@@ -35,6 +46,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / entry).symlink_to(ROOT / entry)
     (folder / "build").mkdir()
     (folder / "build/npulab").symlink_to(BUILD / "npulab")
+    (folder / "add.npu").write_text(tutorial(), encoding="utf-8")
     return folder
 
 
@@ -50,3 +62,38 @@ def test_dev_commands_exist() -> None:
 def test_npulab_command_runs(line: str, checkout: Path) -> None:
     result = subprocess.run(["sh", "-ec", line], cwd=checkout, capture_output=True, text=True, check=False)
     assert result.returncode == 0, f"{line}\n{result.stdout}{result.stderr}"
+
+
+def run_tutorial(checkout: Path, kernel: str) -> subprocess.CompletedProcess[str]:
+    assert kernel != tutorial()
+    (checkout / "broken").mkdir(exist_ok=True)
+    (checkout / "broken/add.npu").write_text(kernel, encoding="utf-8")
+    command = ["../build/npulab", "run", "add.npu", "--machine", "tiny"]
+    return subprocess.run(command, cwd=checkout / "broken", capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("without", "status"), [("wait_flag mte2, vector, 0", 1), ("set_flag mte2, vector, 0", 3)])
+def test_tutorial_breaks_as_it_says(without: str, status: int, checkout: Path) -> None:
+    result = run_tutorial(checkout, tutorial().replace(without, "nop", 1))
+    assert result.returncode == status
+    said = [line for line in (result.stdout + result.stderr).splitlines() if re.search(r"add\.npu:\d+", line)]
+    assert said
+    for line in said:
+        if "vld reads ub[512" not in line:  # the page shows the first of two
+            assert line.strip().removeprefix("npulab: ") in readme()
+
+
+def test_tutorial_cycles(checkout: Path) -> None:
+    command = ["build/npulab", "run", "add.npu", "--machine", "tiny", "--json", "-"]
+    result = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=True)
+    assert f"\n{json.loads(result.stdout)['cycles']} cycles, and the report" in readme()
+
+
+def test_ladder_is_that_of_the_cycle_gate() -> None:
+    cases = json.loads((ROOT / "tests/cycles/baseline.json").read_text(encoding="utf-8"))["cases"]
+    rows = re.findall(r"^\| `gemv/(\w+)`[^|]*\| ([\d,]+) \| ([\d.]+) \|", readme(), re.MULTILINE)
+    assert len(rows) == 6
+    for kernel, cycles, microseconds in rows:
+        case = cases[f"{kernel.replace('_', '-')}-4096"]
+        assert case["cycles"] == int(cycles.replace(",", ""))
+        assert round(case["time_us"], 1) == float(microseconds)
