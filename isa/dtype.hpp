@@ -14,12 +14,12 @@ enum class DType : std::uint8_t { f32, f16, bf16, i32, i16, i8, u8, i4, f8e4m3, 
 struct DTypeInfo {
   DType type;
   std::string_view name;
-  unsigned bits;            // of one element in memory; i4 packs two to a byte, low nibble first
+  unsigned bits;  // of one element in memory; i4 packs two to a byte, low nibble first
   bool floating;
   bool is_signed;
-  unsigned exponent_bits;   // 0 for integers
-  unsigned mantissa_bits;   // stored bits, without the hidden one; 0 for integers
-  std::string_view numpy;   // NumPy's type string (little-endian), or ml_dtypes' name where NumPy has none
+  unsigned exponent_bits;  // 0 for integers
+  unsigned mantissa_bits;  // stored bits, without the hidden one; 0 for integers
+  std::string_view numpy;  // NumPy's type string (little-endian), or ml_dtypes' name where NumPy has none
 };
 
 inline constexpr std::array<DTypeInfo, 10> kDTypes{{
@@ -35,9 +35,15 @@ inline constexpr std::array<DTypeInfo, 10> kDTypes{{
     {DType::f8e5m2, "f8e5m2", 8, true, true, 5, 2, "float8_e5m2"},
 }};
 
-constexpr const DTypeInfo& info(DType type) { return kDTypes[static_cast<std::size_t>(type)]; }
-constexpr std::string_view name(DType type) { return type == DType::none ? "none" : info(type).name; }
-constexpr unsigned bits(DType type) { return info(type).bits; }
+constexpr const DTypeInfo& info(DType type) {
+  return kDTypes[static_cast<std::size_t>(type)];
+}
+constexpr std::string_view name(DType type) {
+  return type == DType::none ? "none" : info(type).name;
+}
+constexpr unsigned bits(DType type) {
+  return info(type).bits;
+}
 
 constexpr std::optional<DType> dtype_named(std::string_view text) {
   for (const DTypeInfo& row : kDTypes)
@@ -47,8 +53,12 @@ constexpr std::optional<DType> dtype_named(std::string_view text) {
 
 // A set of types, as instruction rows state them.
 using DTypeSet = std::uint16_t;
-constexpr DTypeSet set_of(DType type) { return static_cast<DTypeSet>(1U << static_cast<unsigned>(type)); }
-constexpr bool contains(DTypeSet set, DType type) { return type != DType::none && (set & set_of(type)) != 0; }
+constexpr DTypeSet set_of(DType type) {
+  return static_cast<DTypeSet>(1U << static_cast<unsigned>(type));
+}
+constexpr bool contains(DTypeSet set, DType type) {
+  return type != DType::none && (set & set_of(type)) != 0;
+}
 
 constexpr bool dtype_table_in_order() {
   for (std::size_t i = 0; i < kDTypes.size(); ++i)

@@ -8,10 +8,14 @@ namespace npulab {
 
 int exit_status(Category category) {
   switch (category) {
-    case Category::input: return 2;
-    case Category::verdict: return 1;
-    case Category::stall: return 3;
-    case Category::internal: return 4;
+    case Category::input:
+      return 2;
+    case Category::verdict:
+      return 1;
+    case Category::stall:
+      return 3;
+    case Category::internal:
+      return 4;
   }
   return 4;
 }

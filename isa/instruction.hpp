@@ -47,9 +47,25 @@ struct Operand {
 // Modifiers: `{name=value}` after the operands. A value is a scalar register or an integer, except for the
 // enumerations named in kModInfo.
 enum class Mod : std::uint8_t {
-  n, mask, stride, inc, round, repeat,
-  dst_block, dst_repeat, a_block, a_repeat, b_block, b_repeat,
-  count, src_pitch, dst_pitch, count2, src_pitch2, dst_pitch2, pad_to,
+  n,
+  mask,
+  stride,
+  inc,
+  round,
+  repeat,
+  dst_block,
+  dst_repeat,
+  a_block,
+  a_repeat,
+  b_block,
+  b_repeat,
+  count,
+  src_pitch,
+  dst_pitch,
+  count2,
+  src_pitch2,
+  dst_pitch2,
+  pad_to,
   kCount
 };
 inline constexpr std::size_t kModCount = static_cast<std::size_t>(Mod::kCount);

@@ -9,9 +9,9 @@ namespace npulab::isa {
 namespace {
 
 constexpr std::array<InstructionInfo, kOpCount> kInstructions{{
-#define NPU_INSTRUCTION(NAME, MNEMONIC, CODE, FAMILY, PORT, COST, FORMAT, TYPES, TYPES2, MEANING)           \
-  {Op::NAME,          #MNEMONIC,     CODE,  Family::FAMILY, Port::PORT, CostClass::COST,                    \
-   Format::FORMAT,    TYPES,         TYPES2, MEANING,        #PORT,      #COST},
+#define NPU_INSTRUCTION(NAME, MNEMONIC, CODE, FAMILY, PORT, COST, FORMAT, TYPES, TYPES2, MEANING) \
+  {Op::NAME,       #MNEMONIC, CODE,   Family::FAMILY, Port::PORT, CostClass::COST,                \
+   Format::FORMAT, TYPES,     TYPES2, MEANING,        #PORT,      #COST},
 #include "isa/instructions.def"
 }};
 
@@ -26,8 +26,8 @@ constexpr bool codes_unique() {
 static_assert(codes_unique(), "two rows of instructions.def share a code or a mnemonic");
 
 constexpr KindSet kVector = kind(OperandKind::vreg) | kind(OperandKind::view);
-constexpr KindSet kVectorOrScalar =
-    kVector | kind(OperandKind::lane) | kind(OperandKind::sreg) | kind(OperandKind::imm) | kind(OperandKind::fimm);
+constexpr KindSet kVectorOrScalar = kVector | kind(OperandKind::lane) | kind(OperandKind::sreg) |
+                                    kind(OperandKind::imm) | kind(OperandKind::fimm);
 constexpr KindSet kRegister = kind(OperandKind::vreg);
 constexpr KindSet kView = kind(OperandKind::view);
 constexpr KindSet kScalar = kind(OperandKind::sreg);
@@ -54,11 +54,10 @@ constexpr std::array kSelect{Slot{"dst", write, kVector, kT}, Slot{"mask", read,
                              Slot{"a", read, kVector, kT}, Slot{"b", read, kVectorOrScalar, kT}};
 constexpr std::array kConvert{Slot{"dst", write, kVector, kT}, Slot{"a", read, kVector, kT2}};
 constexpr std::array kReduction{Slot{"dst", write, kVector, kT}, Slot{"a", read, kVector, kT}};
-constexpr std::array kDuplicate{Slot{"dst", write, kVector, kT},
-                                Slot{"value", read,
-                                     static_cast<KindSet>(kScalar | kImm | kind(OperandKind::fimm) |
-                                                          kind(OperandKind::lane)),
-                                     kT}};
+constexpr std::array kDuplicate{
+    Slot{"dst", write, kVector, kT},
+    Slot{"value", read,
+         static_cast<KindSet>(kScalar | kImm | kind(OperandKind::fimm) | kind(OperandKind::lane)), kT}};
 constexpr std::array kSlide{Slot{"dst", write, kRegister, kT}, Slot{"a", read, kRegister, kT},
                             Slot{"amount", read, kScalarOrImm, kNoElement}};
 constexpr std::array kExtract{Slot{"dst", write, kScalar, kNoElement},
@@ -98,8 +97,8 @@ constexpr std::array kVectorMods{Mod::n,       Mod::mask,     Mod::repeat,  Mod:
 constexpr std::array kUnaryMods{Mod::n,          Mod::mask,    Mod::repeat,  Mod::dst_block,
                                 Mod::dst_repeat, Mod::a_block, Mod::a_repeat};
 constexpr std::array kDuplicateMods{Mod::n, Mod::mask, Mod::repeat, Mod::dst_block, Mod::dst_repeat};
-constexpr std::array kConvertMods{Mod::n,          Mod::mask,    Mod::round,   Mod::repeat,  Mod::dst_block,
-                                  Mod::dst_repeat, Mod::a_block, Mod::a_repeat};
+constexpr std::array kConvertMods{Mod::n,         Mod::mask,       Mod::round,   Mod::repeat,
+                                  Mod::dst_block, Mod::dst_repeat, Mod::a_block, Mod::a_repeat};
 constexpr std::array kMemoryMods{Mod::n, Mod::stride, Mod::inc};
 constexpr std::array kGatherMods{Mod::n, Mod::inc};
 constexpr std::array kCopyMods{Mod::count,      Mod::src_pitch,  Mod::dst_pitch, Mod::count2,
@@ -141,46 +140,72 @@ constexpr std::array<FormatInfo, static_cast<std::size_t>(Format::kCount)> kForm
 constexpr std::int64_t kMost32 = 4294967295;
 constexpr std::int64_t kMost48 = (std::int64_t{1} << 48) - 1;
 constexpr std::array<ModInfo, kModCount> kMods{{
-    {Mod::n, "n", ModKind::number, true, 0, 65535, "active elements: only the first n lanes take part (default all)"},
-    {Mod::mask, "mask", ModKind::number, true, INT64_MIN, INT64_MAX, "bit i says whether lane i (0…63) takes part; with n both must allow it"},
-    {Mod::stride, "stride", ModKind::number, true, -kMost32, kMost32, "bytes from one element to the next (default the element's size; 0 broadcasts one element)"},
-    {Mod::inc, "inc", ModKind::number, true, -kMost48, kMost48, "bytes added to the view's base register after the access"},
-    {Mod::round, "round", ModKind::rounding, false, 0, 4, "rounding mode: rne (nearest even), rtz (to zero), rdn (down), rup (up), rna (nearest, ties away)"},
-    {Mod::repeat, "repeat", ModKind::number, true, 0, 65535, "repeats of 8 blocks of 32 bytes (ub form; default 1; the machine gives the most)"},
-    {Mod::dst_block, "dst_block", ModKind::number, true, 0, 65535, "blocks of 32 bytes from one block of dst to the next within a repeat (default 1)"},
-    {Mod::dst_repeat, "dst_repeat", ModKind::number, true, 0, 65535, "blocks of 32 bytes from one repeat of dst to the next (default 8)"},
-    {Mod::a_block, "a_block", ModKind::number, true, 0, 65535, "the same for a within a repeat (default 1; 0 repeats the first block)"},
-    {Mod::a_repeat, "a_repeat", ModKind::number, true, 0, 65535, "the same for a between repeats (default 8; 0 reuses one)"},
-    {Mod::b_block, "b_block", ModKind::number, true, 0, 65535, "the same for b within a repeat (default 1; 0 repeats the first block)"},
-    {Mod::b_repeat, "b_repeat", ModKind::number, true, 0, 65535, "the same for b between repeats (default 8; 0 reuses one)"},
+    {Mod::n, "n", ModKind::number, true, 0, 65535,
+     "active elements: only the first n lanes take part (default all)"},
+    {Mod::mask, "mask", ModKind::number, true, INT64_MIN, INT64_MAX,
+     "bit i says whether lane i (0…63) takes part; with n both must allow it"},
+    {Mod::stride, "stride", ModKind::number, true, -kMost32, kMost32,
+     "bytes from one element to the next (default the element's size; 0 broadcasts one element)"},
+    {Mod::inc, "inc", ModKind::number, true, -kMost48, kMost48,
+     "bytes added to the view's base register after the access"},
+    {Mod::round, "round", ModKind::rounding, false, 0, 4,
+     "rounding mode: rne (nearest even), rtz (to zero), rdn (down), rup (up), rna (nearest, ties away)"},
+    {Mod::repeat, "repeat", ModKind::number, true, 0, 65535,
+     "repeats of 8 blocks of 32 bytes (ub form; default 1; the machine gives the most)"},
+    {Mod::dst_block, "dst_block", ModKind::number, true, 0, 65535,
+     "blocks of 32 bytes from one block of dst to the next within a repeat (default 1)"},
+    {Mod::dst_repeat, "dst_repeat", ModKind::number, true, 0, 65535,
+     "blocks of 32 bytes from one repeat of dst to the next (default 8)"},
+    {Mod::a_block, "a_block", ModKind::number, true, 0, 65535,
+     "the same for a within a repeat (default 1; 0 repeats the first block)"},
+    {Mod::a_repeat, "a_repeat", ModKind::number, true, 0, 65535,
+     "the same for a between repeats (default 8; 0 reuses one)"},
+    {Mod::b_block, "b_block", ModKind::number, true, 0, 65535,
+     "the same for b within a repeat (default 1; 0 repeats the first block)"},
+    {Mod::b_repeat, "b_repeat", ModKind::number, true, 0, 65535,
+     "the same for b between repeats (default 8; 0 reuses one)"},
     {Mod::count, "count", ModKind::number, true, 0, kMost32, "rows (default 1)"},
-    {Mod::src_pitch, "src_pitch", ModKind::number, true, -kMost48, kMost48, "bytes from one row of src to the next (default bytes)"},
-    {Mod::dst_pitch, "dst_pitch", ModKind::number, true, -kMost48, kMost48, "bytes from one row of dst to the next (default bytes, or pad_to)"},
+    {Mod::src_pitch, "src_pitch", ModKind::number, true, -kMost48, kMost48,
+     "bytes from one row of src to the next (default bytes)"},
+    {Mod::dst_pitch, "dst_pitch", ModKind::number, true, -kMost48, kMost48,
+     "bytes from one row of dst to the next (default bytes, or pad_to)"},
     {Mod::count2, "count2", ModKind::number, true, 0, kMost32, "planes of count rows (default 1)"},
-    {Mod::src_pitch2, "src_pitch2", ModKind::number, true, -kMost48, kMost48, "bytes from one plane of src to the next (default count * src_pitch)"},
-    {Mod::dst_pitch2, "dst_pitch2", ModKind::number, true, -kMost48, kMost48, "bytes from one plane of dst to the next (default count * dst_pitch)"},
-    {Mod::pad_to, "pad_to", ModKind::number, true, 0, kMost32, "each row of dst is filled with zero bytes up to this many bytes"},
+    {Mod::src_pitch2, "src_pitch2", ModKind::number, true, -kMost48, kMost48,
+     "bytes from one plane of src to the next (default count * src_pitch)"},
+    {Mod::dst_pitch2, "dst_pitch2", ModKind::number, true, -kMost48, kMost48,
+     "bytes from one plane of dst to the next (default count * dst_pitch)"},
+    {Mod::pad_to, "pad_to", ModKind::number, true, 0, kMost32,
+     "each row of dst is filled with zero bytes up to this many bytes"},
 }};
 
 constexpr bool tables_in_order() {
   for (std::size_t i = 0; i < kFormats.size(); ++i)
-    if (static_cast<std::size_t>(kFormats[i].format) != i || kFormats[i].slots.size() > kMaxOperands) return false;
+    if (static_cast<std::size_t>(kFormats[i].format) != i || kFormats[i].slots.size() > kMaxOperands)
+      return false;
   for (std::size_t i = 0; i < kMods.size(); ++i)
     if (static_cast<std::size_t>(kMods[i].mod) != i) return false;
   return true;
 }
 static_assert(tables_in_order(), "rows of kFormats and kMods stand in the order of their enums");
 
-constexpr std::array<std::string_view, 7> kFamilyNames{"vector", "vector load and store", "transfer", "synchronisation",
-                                                       "scalar", "control",               "debug"};
+constexpr std::array<std::string_view, 7> kFamilyNames{
+    "vector", "vector load and store", "transfer", "synchronisation", "scalar", "control", "debug"};
 constexpr std::array<std::string_view, 5> kRoundNames{"rne", "rtz", "rdn", "rup", "rna"};
 
 }  // namespace
 
-std::span<const InstructionInfo> instructions() { return kInstructions; }
-const InstructionInfo& info(Op op) { return kInstructions[static_cast<std::size_t>(op)]; }
-const FormatInfo& info(Format format) { return kFormats[static_cast<std::size_t>(format)]; }
-const ModInfo& info(Mod mod) { return kMods[static_cast<std::size_t>(mod)]; }
+std::span<const InstructionInfo> instructions() {
+  return kInstructions;
+}
+const InstructionInfo& info(Op op) {
+  return kInstructions[static_cast<std::size_t>(op)];
+}
+const FormatInfo& info(Format format) {
+  return kFormats[static_cast<std::size_t>(format)];
+}
+const ModInfo& info(Mod mod) {
+  return kMods[static_cast<std::size_t>(mod)];
+}
 
 std::optional<Op> op_named(std::string_view mnemonic) {
   for (const InstructionInfo& row : kInstructions)
@@ -200,8 +225,12 @@ std::optional<Mod> mod_named(std::string_view text) {
   return std::nullopt;
 }
 
-std::string_view name(Family family) { return kFamilyNames[static_cast<std::size_t>(family)]; }
-std::string_view name(Round round) { return kRoundNames[static_cast<std::size_t>(round)]; }
+std::string_view name(Family family) {
+  return kFamilyNames[static_cast<std::size_t>(family)];
+}
+std::string_view name(Round round) {
+  return kRoundNames[static_cast<std::size_t>(round)];
+}
 
 std::optional<Round> round_named(std::string_view text) {
   for (std::size_t i = 0; i < kRoundNames.size(); ++i)
@@ -214,8 +243,7 @@ bool legal_types(const InstructionInfo& row, DType type, DType type2) {
   if (!contains(row.types, type)) return false;
   if (row.types2 == kNoTypes) return type2 == DType::none;
   if (!contains(row.types2, type2)) return false;
-  if (row.op == Op::Vfmaw)
-    return bits(type) > bits(type2) && info(type).floating == info(type2).floating;
+  if (row.op == Op::Vfmaw) return bits(type) > bits(type2) && info(type).floating == info(type2).floating;
   if (row.op == Op::Vcvt) return type != type2;
   return true;
 }
@@ -226,15 +254,19 @@ unsigned lanes(const InstructionInfo& row, DType type, DType type2, unsigned ope
   return operation_bits / narrow;
 }
 
-unsigned slot_bytes(const InstructionInfo& row, std::size_t slot, DType type, DType type2, unsigned operation_bits) {
+unsigned slot_bytes(const InstructionInfo& row, std::size_t slot, DType type, DType type2,
+                    unsigned operation_bits) {
   const Slot& description = info(row.format).slots[slot];
   const unsigned count = lanes(row, type, type2, operation_bits);
   switch (description.element) {
-    case SlotType::none: return 0;
-    case SlotType::type: return count * bits(type) / 8;
+    case SlotType::none:
+      return 0;
+    case SlotType::type:
+      return count * bits(type) / 8;
     case SlotType::type2:
       return (row.format == Format::DotTernary ? 4 : 1) * count * bits(type2) / 8;
-    case SlotType::i32: return count * 4;
+    case SlotType::i32:
+      return count * 4;
   }
   return 0;
 }

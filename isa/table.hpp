@@ -18,19 +18,64 @@ enum class Family : std::uint8_t { Vector, VectorMemory, Transfer, Sync, Scalar,
 enum class Port : std::uint8_t { Load, Store, Arithmetic, Scalar };
 inline constexpr std::size_t kPortCount = 4;
 
-// Which latency and interval of the machine an instruction costs. The first kVectorCostClasses are keys of the
-// vector unit, the next ones of the scalar unit; Transfer is costed by DMA paths, Sync takes one issue slot, Free nothing.
+// Which latency and interval of the machine an instruction costs. The first kVectorCostClasses are keys of
+// the vector unit, the next ones of the scalar unit; Transfer is costed by DMA paths, Sync takes one issue
+// slot, Free nothing.
 enum class CostClass : std::uint8_t {
-  Load, Store, Simple, Add, Multiply, Fma, Divide, Transcendental, Convert, Reduce, Permute,
-  ScalarOp, ScalarMultiply, ScalarDivide, ScalarLoad, ScalarStore, Branch, LoopStart,
-  Transfer, Sync, Free
+  Load,
+  Store,
+  Simple,
+  Add,
+  Multiply,
+  Fma,
+  Divide,
+  Transcendental,
+  Convert,
+  Reduce,
+  Permute,
+  ScalarOp,
+  ScalarMultiply,
+  ScalarDivide,
+  ScalarLoad,
+  ScalarStore,
+  Branch,
+  LoopStart,
+  Transfer,
+  Sync,
+  Free
 };
 inline constexpr std::size_t kVectorCostClasses = 11;
 
 enum class Format : std::uint8_t {
-  None, Unary, Binary, Ternary, WideTernary, DotTernary, Select, Convert, Reduction, Duplicate, Slide, Extract,
-  VectorLoad, VectorStore, Gather, Copy, Flag, Barrier, ScalarUnary, ScalarBinary, ScalarRead, ScalarLoad,
-  ScalarStore, Jump, Branch, Loop, Print, Assert, Region,
+  None,
+  Unary,
+  Binary,
+  Ternary,
+  WideTernary,
+  DotTernary,
+  Select,
+  Convert,
+  Reduction,
+  Duplicate,
+  Slide,
+  Extract,
+  VectorLoad,
+  VectorStore,
+  Gather,
+  Copy,
+  Flag,
+  Barrier,
+  ScalarUnary,
+  ScalarBinary,
+  ScalarRead,
+  ScalarLoad,
+  ScalarStore,
+  Jump,
+  Branch,
+  Loop,
+  Print,
+  Assert,
+  Region,
   kCount
 };
 
@@ -51,7 +96,9 @@ inline constexpr DTypeSet kAllTypes = kByteWideTypes | set_of(DType::i4);
 
 // What one operand slot accepts, as a set of OperandKind.
 using KindSet = std::uint16_t;
-constexpr KindSet kind(OperandKind k) { return static_cast<KindSet>(1U << static_cast<unsigned>(k)); }
+constexpr KindSet kind(OperandKind k) {
+  return static_cast<KindSet>(1U << static_cast<unsigned>(k));
+}
 
 enum class Role : std::uint8_t { none, read, write, read_write };
 // Which element type a vector slot has, hence how many registers it takes: lanes * bits(type) / 8 bytes.
@@ -108,13 +155,14 @@ std::string_view name(Family family);
 std::string_view name(Round round);
 std::optional<Round> round_named(std::string_view text);
 
-// Legal pair of types, beyond the sets of the row: vfmaw needs type wider than type2 and of its kind (float or
-// integer), vcvt needs two different types.
+// Legal pair of types, beyond the sets of the row: vfmaw needs type wider than type2 and of its kind (float
+// or integer), vcvt needs two different types.
 bool legal_types(const InstructionInfo& row, DType type, DType type2);
 
 // Lanes of an instruction in register form for an operation of `operation_bits`.
 unsigned lanes(const InstructionInfo& row, DType type, DType type2, unsigned operation_bits);
 // Bytes of the vector operand in `slot` (0 when the slot holds no vector).
-unsigned slot_bytes(const InstructionInfo& row, std::size_t slot, DType type, DType type2, unsigned operation_bits);
+unsigned slot_bytes(const InstructionInfo& row, std::size_t slot, DType type, DType type2,
+                    unsigned operation_bits);
 
 }  // namespace npulab::isa

@@ -11,7 +11,7 @@
 
 namespace npulab::isa {
 
-struct Space {            // a memory that views can name
+struct Space {  // a memory that views can name
   std::string name;
   std::uint64_t bytes = 0;
   std::uint64_t alignment = 1;  // of every access by the vector unit and the scalar unit, bytes
@@ -19,7 +19,7 @@ struct Space {            // a memory that views can name
 
 enum class OperandForm : std::uint8_t { registers, ub };  // ub: vector operands are views with repeat
 
-struct CopyPath {         // a DMA path: copy from one space to another runs on this engine
+struct CopyPath {  // a DMA path: copy from one space to another runs on this engine
   std::uint8_t from = 0;
   std::uint8_t to = 0;
   std::uint8_t engine = 0;
@@ -28,23 +28,24 @@ struct CopyPath {         // a DMA path: copy from one space to another runs on 
 struct Target {
   std::string machine;
   std::string core_type;
-  std::vector<Space> spaces;          // [0] is gm
-  std::vector<std::string> engines;   // [0] "scalar", [1] "vector", then the DMA engines in file order
+  std::vector<Space> spaces;         // [0] is gm
+  std::vector<std::string> engines;  // [0] "scalar", [1] "vector", then the DMA engines in file order
   std::vector<CopyPath> paths;
   std::vector<std::pair<std::uint8_t, std::uint8_t>> flag_pairs;  // legal (source, destination) engines
-  unsigned flag_ids = 8;              // per pair: ids 0 … flag_ids-1
+  unsigned flag_ids = 8;                                          // per pair: ids 0 … flag_ids-1
   unsigned cores = 1;
   unsigned scalar_registers = 32;
   unsigned loop_depth = 4;
   OperandForm form = OperandForm::registers;
   unsigned vector_registers = 128;
   unsigned register_bits = 128;
-  unsigned operation_bits = 256;      // a register operand names the first of operation_bits/register_bits, aligned
-  unsigned ub_block_bytes = 32;       // ub form: one repeat is ub_blocks blocks
+  unsigned operation_bits =
+      256;  // a register operand names the first of operation_bits/register_bits, aligned
+  unsigned ub_block_bytes = 32;  // ub form: one repeat is ub_blocks blocks
   unsigned ub_blocks = 8;
   unsigned max_repeat = 255;
-  std::uint8_t vector_space = 1;      // the buffer that vector loads, stores and views address
-  DTypeSet vector_types = 0;          // element types that this vector unit has
+  std::uint8_t vector_space = 1;  // the buffer that vector loads, stores and views address
+  DTypeSet vector_types = 0;      // element types that this vector unit has
 };
 
 }  // namespace npulab::isa

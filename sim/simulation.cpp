@@ -25,17 +25,22 @@ namespace {
 
 constexpr std::uint64_t kTensorAlignment = 4096;
 
-std::uint64_t round_up(std::uint64_t value, std::uint64_t step) { return (value + step - 1) / step * step; }
+std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
+  return (value + step - 1) / step * step;
+}
 
 // Rows of a tensor: all dimensions but the last.
 std::uint64_t rows(const isa::Tensor& tensor) {
   if (tensor.shape.empty()) return 1;
   std::uint64_t count = 1;
-  for (std::size_t i = 0; i + 1 < tensor.shape.size(); ++i) count *= static_cast<std::uint64_t>(tensor.shape[i]);
+  for (std::size_t i = 0; i + 1 < tensor.shape.size(); ++i)
+    count *= static_cast<std::uint64_t>(tensor.shape[i]);
   return count;
 }
 
-std::uint64_t dense_bytes(const isa::Tensor& tensor) { return (tensor.elements() * isa::bits(tensor.type) + 7) / 8; }
+std::uint64_t dense_bytes(const isa::Tensor& tensor) {
+  return (tensor.elements() * isa::bits(tensor.type) + 7) / 8;
+}
 
 std::uint64_t row_bytes(const isa::Tensor& tensor) {
   const std::uint64_t last = tensor.shape.empty() ? 1 : static_cast<std::uint64_t>(tensor.shape.back());
@@ -46,7 +51,9 @@ std::uint64_t pitch_bytes(const isa::Tensor& tensor) {
   return (static_cast<std::uint64_t>(tensor.pitch) * isa::bits(tensor.type) + 7) / 8;
 }
 
-bool padded(const isa::Tensor& tensor) { return pitch_bytes(tensor) != row_bytes(tensor); }
+bool padded(const isa::Tensor& tensor) {
+  return pitch_bytes(tensor) != row_bytes(tensor);
+}
 
 // Deterministic order of construction: a Fisher-Yates shuffle by splitmix64.
 std::vector<std::uint32_t> construction_order(std::uint32_t cores, std::uint64_t seed) {
@@ -86,7 +93,7 @@ struct Simulation::Impl {
   isa::Target target;
   std::uint32_t cores = 0;
   std::vector<core::GmTensor> placed;
-  std::vector<std::span<const std::byte>> inputs;   // by tensor; data() null: none
+  std::vector<std::span<const std::byte>> inputs;  // by tensor; data() null: none
   std::vector<std::optional<std::byte>> padding;
   memory::SparseMemory gm;
   std::uint64_t output_bytes = 0;
@@ -97,7 +104,8 @@ struct Simulation::Impl {
   std::unique_ptr<core::BlockCache> cache;
 };
 
-Simulation::Impl::Impl(config::Machine given_machine, isa::Kernel given_kernel, SimulationOptions given_options)
+Simulation::Impl::Impl(config::Machine given_machine, isa::Kernel given_kernel,
+                       SimulationOptions given_options)
     : machine(std::move(given_machine)),
       kernel(std::move(given_kernel)),
       options(std::move(given_options)),
@@ -113,7 +121,8 @@ Simulation::Impl::Impl(config::Machine given_machine, isa::Kernel given_kernel, 
   cores = options.cores == 0 ? core->count : options.cores;
   if (cores > core->count)
     throw Error(Category::input, "too-many-cores",
-                fmt::format("a launch on {} cores: {} has {} of type {}", cores, machine.name, core->count, target.core_type));
+                fmt::format("a launch on {} cores: {} has {} of type {}", cores, machine.name, core->count,
+                            target.core_type));
   place_tensors();
   inputs.resize(kernel.header.tensors.size());
   padding.resize(kernel.header.tensors.size());
@@ -123,10 +132,11 @@ Simulation::Impl::Impl(config::Machine given_machine, isa::Kernel given_kernel, 
   for (const core::GmTensor& t : placed) bases.push_back(t.base);
   program = core::decode(kernel, kernel.programs.front(), machine, *core, target, bases);
   if (options.timing_only && program.values_steer_time)
-    throw Error(Category::input, "values-steer-time",
-                fmt::format("--timing-only is not possible: '{}' makes the time of {} depend on tensor values",
-                            program.value_steered_by, kernel.header.name),
-                {kernel.source_name, 0, 0});
+    throw Error(
+        Category::input, "values-steer-time",
+        fmt::format("--timing-only is not possible: '{}' makes the time of {} depend on tensor values",
+                    program.value_steered_by, kernel.header.name),
+        {kernel.source_name, 0, 0});
   cache = std::make_unique<core::BlockCache>(program);
 }
 
@@ -140,7 +150,8 @@ void Simulation::Impl::place_tensors() {
     const std::uint64_t room = round_up(std::max<std::uint64_t>(bytes, 1), kTensorAlignment);
     if (bytes > machine.gm.bytes || next > machine.gm.bytes - bytes)
       throw Error(Category::input, "gm-full",
-                  fmt::format("the tensors need more than the {} bytes of gm on {}:{}", machine.gm.bytes, machine.name, list));
+                  fmt::format("the tensors need more than the {} bytes of gm on {}:{}", machine.gm.bytes,
+                              machine.name, list));
     next += room;
     if (tensor.direction != isa::Direction::in) output_bytes += dense_bytes(tensor);
   }
@@ -152,8 +163,9 @@ const isa::Tensor& Simulation::Impl::tensor(const std::string& name) const {
     if (t.name == name) return t;
     names.push_back(t.name);
   }
-  throw Error(Category::input, "unknown-tensor",
-              fmt::format("kernel {} has no tensor '{}'{}", kernel.header.name, name, suggestion(name, names)));
+  throw Error(
+      Category::input, "unknown-tensor",
+      fmt::format("kernel {} has no tensor '{}'{}", kernel.header.name, name, suggestion(name, names)));
 }
 
 void Simulation::Impl::load_inputs() {
@@ -167,7 +179,8 @@ void Simulation::Impl::load_inputs() {
     if (t.direction == isa::Direction::out || dense_bytes(t) == 0 || options.timing_only) continue;
     if (inputs[i].data() == nullptr)
       throw Error(Category::input, "missing-input",
-                  fmt::format("kernel {} reads tensor '{}', and no values were given for it", kernel.header.name, t.name));
+                  fmt::format("kernel {} reads tensor '{}', and no values were given for it",
+                              kernel.header.name, t.name));
     if (!padded(t)) {
       gm.adopt(placed[i].base, inputs[i]);
       continue;
@@ -182,7 +195,8 @@ systemc::Listener Simulation::Impl::listener() {
   if (options.progress)
     result.poll = [this](std::uint64_t cycle, std::uint64_t stored) {
       options.progress(cycle, output_bytes == 0 ? -1.0
-                                                : std::min(1.0, static_cast<double>(stored) / static_cast<double>(output_bytes)));
+                                                : std::min(1.0, static_cast<double>(stored) /
+                                                                    static_cast<double>(output_bytes)));
     };
   result.print = options.print;
   return result;
@@ -194,7 +208,8 @@ void Simulation::Impl::header(report::Report& report) const {
   report.kernel_hash = hash;
   report.machine = machine.name;
   report.resolved_machine = resolved_machine;
-  for (const isa::Parameter& parameter : kernel.header.params) report.params[parameter.name] = parameter.value;
+  for (const isa::Parameter& parameter : kernel.header.params)
+    report.params[parameter.name] = parameter.value;
   report.overflow_mode = machine.numerics.overflow == config::Overflow::inf ? "inf" : "saturate";
   report.simd_path = std::string(values::simd_path());
 }
@@ -215,7 +230,8 @@ report::Report Simulation::Impl::run() {
   shared.gm = &gm;
   shared.tensors = placed;
   shared.diagnostics = &diagnostics;
-  shared.sanitize = options.timing_only || options.sanitize == SanitizeLevel::off ? core::Sanitize::off : core::Sanitize::fast;
+  shared.sanitize = options.timing_only || options.sanitize == SanitizeLevel::off ? core::Sanitize::off
+                                                                                  : core::Sanitize::fast;
   shared.values = !options.timing_only;
 
   systemc::Session session;
@@ -229,7 +245,8 @@ report::Report Simulation::Impl::run() {
     port = std::make_unique<systemc::GmArbiter>("gm", session, *model);
   }
   shared.port = port.get();
-  systemc::Chip chip(session, shared, cores, listener(), construction_order(cores, options.construction_seed));
+  systemc::Chip chip(session, shared, cores, listener(),
+                     construction_order(cores, options.construction_seed));
   for (std::uint32_t i = 0; i <= options.warmup; ++i) {
     load_inputs();
     lines.clear();
@@ -249,20 +266,26 @@ Simulation::Simulation(config::Machine machine, isa::Kernel kernel, SimulationOp
 Simulation::~Simulation() = default;
 Simulation::Simulation(Simulation&&) noexcept = default;
 
-const isa::Kernel& Simulation::kernel() const { return impl_->kernel; }
-const config::Machine& Simulation::machine() const { return impl_->machine; }
+const isa::Kernel& Simulation::kernel() const {
+  return impl_->kernel;
+}
+const config::Machine& Simulation::machine() const {
+  return impl_->machine;
+}
 
 void Simulation::set_input(const std::string& name, std::span<const std::byte> elements) {
   const isa::Tensor& tensor = impl_->tensor(name);
   if (tensor.direction == isa::Direction::out)
-    throw Error(Category::input, "not-an-input", fmt::format("tensor '{}' is written by the kernel, not read", name));
+    throw Error(Category::input, "not-an-input",
+                fmt::format("tensor '{}' is written by the kernel, not read", name));
   if (elements.size() != dense_bytes(tensor))
     throw Error(Category::input, "wrong-size",
-                fmt::format("tensor '{}' takes {} bytes ({} elements of {}), {} were given", name, dense_bytes(tensor),
-                            tensor.elements(), isa::name(tensor.type), elements.size()));
+                fmt::format("tensor '{}' takes {} bytes ({} elements of {}), {} were given", name,
+                            dense_bytes(tensor), tensor.elements(), isa::name(tensor.type), elements.size()));
   if (isa::bits(tensor.type) % 8 != 0 && rows(tensor) > 1 && tensor.elements() / rows(tensor) % 2 != 0)
     throw Error(Category::input, "half-bytes",
-                fmt::format("tensor '{}' of {} needs rows of an even number of elements", name, isa::name(tensor.type)));
+                fmt::format("tensor '{}' of {} needs rows of an even number of elements", name,
+                            isa::name(tensor.type)));
   impl_->inputs[impl_->index(tensor)] = elements;
 }
 
@@ -270,7 +293,9 @@ void Simulation::set_padding(const std::string& name, std::byte value) {
   impl_->padding[impl_->index(impl_->tensor(name))] = value;
 }
 
-report::Report Simulation::run() { return impl_->run(); }
+report::Report Simulation::run() {
+  return impl_->run();
+}
 
 std::vector<std::byte> Simulation::output(const std::string& name, std::uint64_t* unwritten) const {
   const isa::Tensor& tensor = impl_->tensor(name);
@@ -288,6 +313,8 @@ std::vector<std::byte> Simulation::output(const std::string& name, std::uint64_t
   return result;
 }
 
-std::string version() { return NPULAB_VERSION; }
+std::string version() {
+  return NPULAB_VERSION;
+}
 
 }  // namespace npulab

@@ -24,22 +24,24 @@ class Session;
 enum class SanitizeLevel : std::uint8_t { off, fast, full };
 
 struct SimulationOptions {
-  bool timing_only = false;         // no values; the same cycles. Refused where values steer time.
+  bool timing_only = false;  // no values; the same cycles. Refused where values steer time.
   SanitizeLevel sanitize = SanitizeLevel::fast;
-  bool block_cache = true;          // false: every instruction is timed one by one; the report is the same
-  std::uint32_t cores = 0;          // of the launch; 0: as many as the machine has
-  std::uint32_t warmup = 0;         // runs before the one that is reported
+  bool block_cache = true;   // false: every instruction is timed one by one; the report is the same
+  std::uint32_t cores = 0;   // of the launch; 0: as many as the machine has
+  std::uint32_t warmup = 0;  // runs before the one that is reported
   std::uint64_t construction_seed = 0;  // not 0: cores are built in a shuffled order; the report is the same
-  // Called now and then with the cycle and the share of the outputs that is stored (0…1, negative when the kernel has
-  // no outputs). May throw: the run ends with that exception.
+  // Called now and then with the cycle and the share of the outputs that is stored (0…1, negative when the
+  // kernel has no outputs). May throw: the run ends with that exception.
   std::function<void(std::uint64_t cycle, double share)> progress;
   // Lines of `print` instructions.
   std::function<void(const std::string& line)> print;
-  // A device memory of the user's own in place of the machine's; called inside the simulation's context, for each run.
+  // A device memory of the user's own in place of the machine's; called inside the simulation's context, for
+  // each run.
   std::function<std::unique_ptr<systemc::GmPort>(systemc::Session&, const config::Machine&)> memory_factory;
 };
 
-// One kernel, assembled for the machine, ready to run any number of times. Not for use by several threads at once.
+// One kernel, assembled for the machine, ready to run any number of times. Not for use by several threads at
+// once.
 class Simulation {
  public:
   // Errors: input when the kernel does not fit the machine (tensors larger than gm, too many cores, …).
@@ -50,19 +52,19 @@ class Simulation {
   const isa::Kernel& kernel() const;
   const config::Machine& machine() const;
 
-  // The elements of a tensor in row-major order without padding: exactly elements * bits / 8 bytes, which must stay
-  // alive until the last run. `in` and `inout` tensors need one unless timing_only. Errors: input "unknown-tensor",
-  // "wrong-size", "not-an-input".
+  // The elements of a tensor in row-major order without padding: exactly elements * bits / 8 bytes, which
+  // must stay alive until the last run. `in` and `inout` tensors need one unless timing_only. Errors: input
+  // "unknown-tensor", "wrong-size", "not-an-input".
   void set_input(const std::string& tensor, std::span<const std::byte> elements);
   // What lies between the rows of tensors with a pitch (default: nothing was ever written there).
   void set_padding(const std::string& tensor, std::byte value);
 
-  // Runs once. Errors: verdict (an access out of bounds, a failed assertion), stall, internal. Findings that let the
-  // run go on stand in Report::diagnostics.
+  // Runs once. Errors: verdict (an access out of bounds, a failed assertion), stall, internal. Findings that
+  // let the run go on stand in Report::diagnostics.
   report::Report run();
 
-  // The elements of an `out` or `inout` tensor after a run, row-major without padding. `unwritten`: how many of its
-  // bytes the kernel never wrote (they hold poison).
+  // The elements of an `out` or `inout` tensor after a run, row-major without padding. `unwritten`: how many
+  // of its bytes the kernel never wrote (they hold poison).
   std::vector<std::byte> output(const std::string& tensor, std::uint64_t* unwritten = nullptr) const;
 
  private:

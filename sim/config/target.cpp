@@ -83,7 +83,8 @@ isa::Target make_target(const Machine& machine, const std::string& core_type) {
   target.scalar_registers = core.scalar.registers;
   target.loop_depth = core.scalar.loop_depth;
   for (std::size_t space = 1; space < target.spaces.size(); ++space)
-    if (target.spaces[space].name == core.vector.buffer) target.vector_space = static_cast<std::uint8_t>(space);
+    if (target.spaces[space].name == core.vector.buffer)
+      target.vector_space = static_cast<std::uint8_t>(space);
   target.form = core.vector.operands;
   target.vector_registers = core.vector.registers;
   target.register_bits = core.vector.register_bits;

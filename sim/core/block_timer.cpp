@@ -42,7 +42,8 @@ BlockCache::State BlockCache::intern(const std::vector<std::uint32_t>& relative)
 }
 
 BlockCache::State BlockCache::rest() {
-  if (rest_ == kNone && !states_.empty()) rest_ = intern(std::vector<std::uint32_t>(states_.front().relative->size()));
+  if (rest_ == kNone && !states_.empty())
+    rest_ = intern(std::vector<std::uint32_t>(states_.front().relative->size()));
   return rest_;
 }
 

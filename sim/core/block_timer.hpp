@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The block-timing cache: a block that begins in a state already seen takes the time it took then. States are the
-// relative times of Issue::save, interned, so that a hit costs a look-up; a loop whose block ends in the state it
-// began in is done in one multiplication.
+// The block-timing cache: a block that begins in a state already seen takes the time it took then. States are
+// the relative times of Issue::save, interned, so that a hit costs a look-up; a loop whose block ends in the
+// state it began in is done in one multiplication.
 #pragma once
 
 #include <cstdint>
@@ -52,8 +52,8 @@ class BlockCache {
   // The state in which everything is ready and nothing placed.
   State rest();
 
-  // The transition of a block or of a single instruction (pc) from `entry`, worked out on `scratch` when it is new.
-  // nullptr when the exit state cannot be interned any more.
+  // The transition of a block or of a single instruction (pc) from `entry`, worked out on `scratch` when it
+  // is new. nullptr when the exit state cannot be interned any more.
   Transition* follow_block(std::uint32_t block, State entry, Issue& scratch);
   Transition* follow_instruction(std::uint32_t pc, State entry, Issue& scratch);
 
@@ -88,7 +88,8 @@ class BlockCache {
 class BlockTimer {
  public:
   // `cache` null: every block is interpreted.
-  BlockTimer(const DecodedProgram& program, const config::CoreTypeConfig& core, BlockCache* cache, LineCounters& lines);
+  BlockTimer(const DecodedProgram& program, const config::CoreTypeConfig& core, BlockCache* cache,
+             LineCounters& lines);
 
   void reset(std::uint64_t cycle);
   // Starts one instruction; `extra` as in Issue::issue. Returns its cycle.
@@ -113,7 +114,7 @@ class BlockTimer {
   LineCounters& lines_;
   Issue issue_;
   Issue scratch_;
-  bool cached_ = false;        // the state is state_ at cycle_, not in issue_
+  bool cached_ = false;  // the state is state_ at cycle_, not in issue_
   BlockCache::State state_ = 0;
   std::uint64_t cycle_ = 0;
   std::vector<std::uint32_t> relative_;

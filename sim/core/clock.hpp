@@ -35,7 +35,7 @@ class Clock {
   static constexpr std::uint64_t kPsPerSecond = 1'000'000'000'000U;
   static constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t hz_;
-  std::uint64_t numerator_;    // period in ps as a fraction in lowest terms: 64 bits do for long runs
+  std::uint64_t numerator_;  // period in ps as a fraction in lowest terms: 64 bits do for long runs
   std::uint64_t denominator_;
 };
 

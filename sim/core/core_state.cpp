@@ -13,8 +13,9 @@ constexpr std::byte kPoison{0xa5};
 constexpr std::size_t kSlack = 64;
 }  // namespace
 
-CoreState::CoreState(const config::CoreTypeConfig& core, const isa::Target& core_target, std::uint32_t core_id,
-                     std::uint32_t core_count, bool saturate_overflow, Sanitize sanitize_level, Diagnostics& findings)
+CoreState::CoreState(const config::CoreTypeConfig& core, const isa::Target& core_target,
+                     std::uint32_t core_id, std::uint32_t core_count, bool saturate_overflow,
+                     Sanitize sanitize_level, Diagnostics& findings)
     : vectors(std::size_t{core_target.vector_registers} * core_target.register_bits / 8 + kSlack),
       target(core_target),
       id(core_id),
@@ -39,9 +40,10 @@ void CoreState::reset() {
 }
 
 void CoreState::unwritten_register(const DecodedProgram& program, std::uint32_t pc, std::uint16_t reg) {
-  diagnostics.add(Severity::error, "uninitialised-register",
-                  fmt::format("{} reads v{}, which nothing has written", isa::info(program.ops[pc].op).mnemonic, reg),
-                  program.where(pc), id);
+  diagnostics.add(
+      Severity::error, "uninitialised-register",
+      fmt::format("{} reads v{}, which nothing has written", isa::info(program.ops[pc].op).mnemonic, reg),
+      program.where(pc), id);
 }
 
 void CoreState::note_registers(const DecodedProgram& program, std::uint32_t pc) {

@@ -23,8 +23,8 @@ inline constexpr std::size_t kMostScalarRegisters = 64;
 
 class CoreState {
  public:
-  CoreState(const config::CoreTypeConfig& core, const isa::Target& target, std::uint32_t id, std::uint32_t count,
-            bool saturate, Sanitize sanitize, Diagnostics& diagnostics);
+  CoreState(const config::CoreTypeConfig& core, const isa::Target& target, std::uint32_t id,
+            std::uint32_t count, bool saturate, Sanitize sanitize, Diagnostics& diagnostics);
 
   // Registers unwritten, buffers poisoned.
   void reset();
@@ -34,10 +34,9 @@ class CoreState {
   }
   // Byte offset of an address, wrapping at 64 bits: constant plus register.
   std::int64_t offset(const Address& address) const {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(address.base.value) +
-                                     (address.base.reg == isa::kNoRegister
-                                          ? 0U
-                                          : static_cast<std::uint64_t>(scalars[address.base.reg])));
+    return static_cast<std::int64_t>(
+        static_cast<std::uint64_t>(address.base.value) +
+        (address.base.reg == isa::kNoRegister ? 0U : static_cast<std::uint64_t>(scalars[address.base.reg])));
   }
   memory::LocalBuffer& buffer(std::uint8_t space) { return *buffers[space - 1U]; }
 
@@ -46,11 +45,11 @@ class CoreState {
   void note_registers(const DecodedProgram& program, std::uint32_t pc);
 
   std::array<std::int64_t, kMostScalarRegisters> scalars{};
-  std::vector<std::byte> vectors;                         // register r at r * register_bytes
+  std::vector<std::byte> vectors;  // register r at r * register_bytes
   RegisterSet vector_written;
   std::bitset<kMostScalarRegisters> scalar_written;
   std::vector<std::unique_ptr<memory::LocalBuffer>> buffers;  // by space - 1
-  std::uint64_t flops = 0;                                // of operations whose lane count is not fixed
+  std::uint64_t flops = 0;                                    // of operations whose lane count is not fixed
   const isa::Target& target;
   const std::uint32_t id;
   const std::uint32_t count;

@@ -33,7 +33,8 @@ class Decoder {
   }
   Address address(const Operand& operand) const;
   void add_scalar_read(MicroOp& op, std::uint8_t reg) const;
-  void vector_operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t slot, const Operand& operand) const;
+  void vector_operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t slot,
+                      const Operand& operand) const;
   void broadcast_operand(MicroOp& op, isa::DType element, const Operand& operand) const;
   void operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t slot, const Operand& operand) const;
   void transfer(MicroOp& op, const isa::Instruction& instruction) const;
@@ -68,7 +69,8 @@ void Decoder::add_scalar_read(MicroOp& op, std::uint8_t reg) const {
   for (std::size_t i = 0; i < t.scalar_read_count; ++i)
     if (t.scalar_reads[i] == reg) return;
   if (t.scalar_read_count == t.scalar_reads.size())
-    throw Error(Category::internal, "too-many-scalar-reads", "an instruction reads more scalar registers than fit");
+    throw Error(Category::internal, "too-many-scalar-reads",
+                "an instruction reads more scalar registers than fit");
   t.scalar_reads[t.scalar_read_count++] = reg;
 }
 
@@ -111,11 +113,11 @@ void Decoder::broadcast_operand(MicroOp& op, isa::DType element, const Operand& 
   }
   op.broadcast = 3;
   if (operand.kind == OperandKind::fimm) {
-    values::from_double(element, std::bit_cast<double>(operand.imm), op.constant.data(), isa::Round::nearest_even,
-                        machine_.numerics.overflow == config::Overflow::saturate);
+    values::from_double(element, std::bit_cast<double>(operand.imm), op.constant.data(),
+                        isa::Round::nearest_even, machine_.numerics.overflow == config::Overflow::saturate);
   } else if (isa::info(element).floating) {
-    values::from_double(element, static_cast<double>(operand.imm), op.constant.data(), isa::Round::nearest_even,
-                        machine_.numerics.overflow == config::Overflow::saturate);
+    values::from_double(element, static_cast<double>(operand.imm), op.constant.data(),
+                        isa::Round::nearest_even, machine_.numerics.overflow == config::Overflow::saturate);
   } else {
     const auto bits = static_cast<std::uint64_t>(operand.imm);
     for (std::size_t i = 0; i < op.constant.size(); ++i)
@@ -123,16 +125,21 @@ void Decoder::broadcast_operand(MicroOp& op, isa::DType element, const Operand& 
   }
 }
 
-void Decoder::operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t slot, const Operand& operand) const {
+void Decoder::operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t slot,
+                      const Operand& operand) const {
   const isa::Slot& description = isa::info(row.format).slots[slot];
   switch (operand.kind) {
     case OperandKind::vreg:
-    case OperandKind::lane: vector_operand(op, row, slot, operand); return;
+    case OperandKind::lane:
+      vector_operand(op, row, slot, operand);
+      return;
     case OperandKind::view:
       op.addresses[slot] = address(operand);
       add_scalar_read(op, operand.reg);
       return;
-    case OperandKind::target: op.target = static_cast<std::uint32_t>(operand.imm); return;
+    case OperandKind::target:
+      op.target = static_cast<std::uint32_t>(operand.imm);
+      return;
     case OperandKind::engine:
       if (slot == 0) op.engine_from = operand.reg;
       op.engine = operand.reg;
@@ -149,7 +156,8 @@ void Decoder::operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t 
       if (vector_slot(description))
         broadcast_operand(op, description.element == isa::SlotType::type2 ? op.type2 : op.type, operand);
       return;
-    case OperandKind::none: return;
+    case OperandKind::none:
+      return;
   }
 }
 
@@ -174,9 +182,10 @@ void Decoder::choose_shape(MicroOp& op) const {
     if (op.op != Op::Vld || !only_increment || op.mod(Mod::inc).reg != isa::kNoRegister) return;
   }
   if (op.op == Op::Vld && op.addresses[1].space != isa::kGmSpace) op.shape = Shape::load_full;
-  const bool lane_wise = op.format == Format::Unary || op.format == Format::Binary || op.format == Format::Ternary ||
-                         op.format == Format::WideTernary || op.format == Format::DotTernary ||
-                         op.format == Format::Select || op.format == Format::Convert;
+  const bool lane_wise = op.format == Format::Unary || op.format == Format::Binary ||
+                         op.format == Format::Ternary || op.format == Format::WideTernary ||
+                         op.format == Format::DotTernary || op.format == Format::Select ||
+                         op.format == Format::Convert;
   if (lane_wise && op.broadcast == 0 && op.op != Op::Vperm) op.shape = Shape::lanes_full;
 }
 
@@ -243,13 +252,17 @@ MicroOp Decoder::decode(const isa::Instruction& instruction) const {
 // Belongs into a block: neither control nor anything that another engine can see.
 bool plain(const MicroOp& op, bool queued) {
   switch (op.family) {
-    case isa::Family::Vector: return op.op != Op::Vext && !queued;
-    case isa::Family::VectorMemory: return !queued;
-    case isa::Family::Scalar: return op.op != Op::Lds && op.op != Op::Sts && op.op != Op::Div && op.op != Op::Rem;
+    case isa::Family::Vector:
+      return op.op != Op::Vext && !queued;
+    case isa::Family::VectorMemory:
+      return !queued;
+    case isa::Family::Scalar:
+      return op.op != Op::Lds && op.op != Op::Sts && op.op != Op::Div && op.op != Op::Rem;
     case isa::Family::Transfer:
     case isa::Family::Sync:
     case isa::Family::Control:
-    case isa::Family::Debug: return false;
+    case isa::Family::Debug:
+      return false;
   }
   return false;
 }
@@ -263,7 +276,9 @@ bool never_conflicts(const MicroOp& op, const config::BufferConfig& buffer) {
 }
 
 // Its flops depend on the lanes that take part.
-bool counts_lanes(const MicroOp& op) { return op.flops_per_lane != 0 && (op.has(Mod::n) || op.has(Mod::mask)); }
+bool counts_lanes(const MicroOp& op) {
+  return op.flops_per_lane != 0 && (op.has(Mod::n) || op.has(Mod::mask));
+}
 
 void summarise(Block& block, std::span<const MicroOp> ops, const config::BufferConfig& buffer) {
   for (std::uint32_t i = 0; i < block.count; ++i)
@@ -272,7 +287,8 @@ void summarise(Block& block, std::span<const MicroOp> ops, const config::BufferC
   for (const MicroOp& op : ops) {
     for (std::size_t i = 0; i < op.timing.read_count; ++i)
       for (std::uint16_t r = 0; r < op.timing.reads[i].count; ++r)
-        if (const std::size_t reg = std::size_t{op.timing.reads[i].first} + r; !block.written[reg]) block.live_in.set(reg);
+        if (const std::size_t reg = std::size_t{op.timing.reads[i].first} + r; !block.written[reg])
+          block.live_in.set(reg);
     for (std::uint16_t r = 0; r < op.timing.write.count; ++r)
       block.written.set(std::size_t{op.timing.write.first} + r);
     if (op.timing.vector) ++block.vector_count;

@@ -10,11 +10,12 @@ std::string Flags::name(FlagId flag) const {
 }
 
 void Flags::overflow(FlagId flag, const Where& where, std::uint64_t cycle) {
-  diagnostics_.add(Severity::error, "flag-overflow",
-                   fmt::format("flag {} is set in cycle {} on core {} while it is still set ({} time{} at most); "
-                               "wait for it first",
-                               name(flag), cycle, core_, most_, most_ == 1 ? "" : "s"),
-                   where, core_);
+  diagnostics_.add(
+      Severity::error, "flag-overflow",
+      fmt::format("flag {} is set in cycle {} on core {} while it is still set ({} time{} at most); "
+                  "wait for it first",
+                  name(flag), cycle, core_, most_, most_ == 1 ? "" : "s"),
+      where, core_);
 }
 
 void Flags::set(FlagId flag, std::uint64_t cycle, const Where& where) {
@@ -61,11 +62,12 @@ void Flags::finish() {
         const FlagId flag{static_cast<std::uint8_t>(source), static_cast<std::uint8_t>(destination), id};
         const Flag& f = flags_[index(flag)];
         if (f.sets.empty()) continue;
-        diagnostics_.add(Severity::error, "flag-unbalanced",
-                         fmt::format("flag {} on core {} was set {} times and waited for {} times: a set without its "
-                                     "wait is left over",
-                                     name(flag), core_, f.set_count, f.wait_count),
-                         f.set_at, core_);
+        diagnostics_.add(
+            Severity::error, "flag-unbalanced",
+            fmt::format("flag {} on core {} was set {} times and waited for {} times: a set without its "
+                        "wait is left over",
+                        name(flag), core_, f.set_count, f.wait_count),
+            f.set_at, core_);
       }
     }
   }

@@ -14,7 +14,7 @@
 namespace npulab::core {
 
 struct FlagId {
-  std::uint8_t source = 0;       // engine numbers of isa::Target::engines
+  std::uint8_t source = 0;  // engine numbers of isa::Target::engines
   std::uint8_t destination = 0;
   std::uint32_t id = 0;
 };
@@ -45,14 +45,15 @@ class Flags {
  private:
   using Times = boost::container::small_vector<std::uint64_t, 2>;
   struct Flag {
-    Times sets;    // not taken yet
-    Times waits;   // the last `most_` ones, oldest first
+    Times sets;   // not taken yet
+    Times waits;  // the last `most_` ones, oldest first
     std::uint64_t set_count = 0;
     std::uint64_t wait_count = 0;
     Where set_at;
   };
   std::size_t index(FlagId flag) const {
-    return (std::size_t{flag.source} * target_.engines.size() + flag.destination) * target_.flag_ids + flag.id;
+    return (std::size_t{flag.source} * target_.engines.size() + flag.destination) * target_.flag_ids +
+           flag.id;
   }
   void overflow(FlagId flag, const Where& where, std::uint64_t cycle);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact float behaviour for a stretch of code, whatever the host process has set: a library built with fast-math in
-// the same process may have switched on flush-to-zero.
+// Exact float behaviour for a stretch of code, whatever the host process has set: a library built with
+// fast-math in the same process may have switched on flush-to-zero.
 #pragma once
 
 #include <cfenv>

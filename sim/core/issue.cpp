@@ -46,12 +46,16 @@ void Issue::advance(std::uint64_t to, report::Stall cause) {
   if (slots_ != 0) close_cycle();
   const std::uint64_t gap = to - cycle_;
   stats_.scalar[cause] += gap;
-  if (cause == report::Stall::port) stats_.vector.busy += gap;  // its own port is at work
-  else stats_.vector[cause] += gap;
+  if (cause == report::Stall::port)
+    stats_.vector.busy += gap;  // its own port is at work
+  else
+    stats_.vector[cause] += gap;
   cycle_ = to;
 }
 
-void Issue::wait_until(std::uint64_t cycle, report::Stall cause) { advance(cycle, cause); }
+void Issue::wait_until(std::uint64_t cycle, report::Stall cause) {
+  advance(cycle, cause);
+}
 
 std::uint64_t Issue::earliest(const Timing& timing, report::Stall& cause) const {
   std::uint64_t t = cycle_;
@@ -68,8 +72,9 @@ std::uint64_t Issue::earliest(const Timing& timing, report::Stall& cause) const 
     t = times_[timing.scalar_write] - timing.latency;
   if (t > cycle_) cause = report::Stall::dependency;
   const Unit& unit = ports_[static_cast<std::size_t>(timing.port)];
-  const std::uint64_t free = *std::min_element(times_.begin() + static_cast<std::ptrdiff_t>(unit.first),
-                                               times_.begin() + static_cast<std::ptrdiff_t>(unit.first + unit.count));
+  const std::uint64_t free =
+      *std::min_element(times_.begin() + static_cast<std::ptrdiff_t>(unit.first),
+                        times_.begin() + static_cast<std::ptrdiff_t>(unit.first + unit.count));
   if (free > t) {
     t = free;
     const bool conflict = times_[conflict_base_ + static_cast<std::size_t>(timing.port)] == free;
@@ -104,7 +109,9 @@ std::uint64_t Issue::issue(const Timing& timing, std::uint32_t extra) {
   return t;
 }
 
-std::uint64_t Issue::finished() const { return std::max(times_.back(), cycle_ + (slots_ != 0 ? 1 : 0)); }
+std::uint64_t Issue::finished() const {
+  return std::max(times_.back(), cycle_ + (slots_ != 0 ? 1 : 0));
+}
 
 void Issue::save(std::vector<std::uint32_t>& relative) const {
   relative.resize(times_.size() + 1);
@@ -123,7 +130,8 @@ void Issue::restore(std::uint64_t cycle, const std::vector<std::uint32_t>& relat
 }
 
 Issue::Placed Issue::placed(std::uint32_t last_entry) {
-  return {last_entry & ((1U << kSlotBits) - 1), (last_entry >> kSlotBits & 1U) != 0, (last_entry >> kSlotBits & 2U) != 0};
+  return {last_entry & ((1U << kSlotBits) - 1), (last_entry >> kSlotBits & 1U) != 0,
+          (last_entry >> kSlotBits & 2U) != 0};
 }
 
 }  // namespace npulab::core

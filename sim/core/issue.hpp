@@ -11,8 +11,8 @@
 
 namespace npulab::core {
 
-// What a stretch of the stream did to the two units that share it. Cycles in which neither a scalar nor a vector
-// instruction starts carry the cause of the wait for both.
+// What a stretch of the stream did to the two units that share it. Cycles in which neither a scalar nor a
+// vector instruction starts carry the cause of the wait for both.
 struct IssueStats {
   report::EngineCycles scalar;
   report::EngineCycles vector;
@@ -28,8 +28,8 @@ class Issue {
   // The first cycle is `cycle`, everything ready.
   void reset(std::uint64_t cycle);
 
-  // Places the next instruction and returns the cycle in which it starts. `extra` cycles of bank conflict lengthen
-  // its latency and hold its port.
+  // Places the next instruction and returns the cycle in which it starts. `extra` cycles of bank conflict
+  // lengthen its latency and hold its port.
   std::uint64_t issue(const Timing& timing, std::uint32_t extra = 0);
 
   // The stream goes on no earlier than `cycle`; the wait counts as `cause` for both units.
@@ -39,8 +39,8 @@ class Issue {
   // When everything issued so far has its result.
   std::uint64_t finished() const;
 
-  // The state relative to cycle(), for the block cache: equal states behave equally ever after. The last entries are
-  // that of finished() and what was placed in the cycle so far.
+  // The state relative to cycle(), for the block cache: equal states behave equally ever after. The last
+  // entries are that of finished() and what was placed in the cycle so far.
   void save(std::vector<std::uint32_t>& relative) const;
   // What the last entry of a state says.
   struct Placed {
@@ -66,13 +66,14 @@ class Issue {
   std::uint64_t earliest(const Timing& timing, report::Stall& cause) const;
 
   const std::uint32_t width_;
-  std::size_t vector_base_ = 0;     // times_: scalar registers, vector registers, port units, conflicts, [finished]
+  std::size_t vector_base_ =
+      0;  // times_: scalar registers, vector registers, port units, conflicts, [finished]
   std::array<Unit, isa::kPortCount> ports_{};
-  std::size_t conflict_base_ = 0;   // by port: until when a bank conflict holds it, 0 when none does
+  std::size_t conflict_base_ = 0;  // by port: until when a bank conflict holds it, 0 when none does
   std::vector<std::uint64_t> times_;
   std::uint64_t cycle_ = 0;
-  std::uint32_t slots_ = 0;         // taken in cycle_
-  bool had_scalar_ = false;         // in cycle_
+  std::uint32_t slots_ = 0;  // taken in cycle_
+  bool had_scalar_ = false;  // in cycle_
   bool had_vector_ = false;
   IssueStats stats_;
 };

@@ -24,13 +24,17 @@ struct Frame {  // what a meaning sees
   CoreState& state;
 };
 
-std::byte* vector_at(CoreState& state, std::uint32_t offset) { return state.vectors.data() + offset; }
+std::byte* vector_at(CoreState& state, std::uint32_t offset) {
+  return state.vectors.data() + offset;
+}
 
-unsigned element_size(isa::DType type) { return std::max(1U, isa::bits(type) / 8); }
+unsigned element_size(isa::DType type) {
+  return std::max(1U, isa::bits(type) / 8);
+}
 
 // The element that goes to every lane.
-void broadcast_element(const MicroOp& op, CoreState& state, std::uint32_t lane_offset,
-                       std::size_t slot, std::byte* element, unsigned size) {
+void broadcast_element(const MicroOp& op, CoreState& state, std::uint32_t lane_offset, std::size_t slot,
+                       std::byte* element, unsigned size) {
   if (op.broadcast == 1) {
     std::memcpy(element, vector_at(state, lane_offset), size);
   } else if (op.broadcast == 2) {
@@ -65,7 +69,8 @@ Sources with_broadcast(const MicroOp& op, CoreState& state, Sources sources, Ele
 }
 
 // The lanes of `a` whose mask bit is set, side by side; returns their number.
-std::uint32_t compact(std::uint64_t mask, std::uint32_t lanes, unsigned size, const std::byte* a, std::byte* to) {
+std::uint32_t compact(std::uint64_t mask, std::uint32_t lanes, unsigned size, const std::byte* a,
+                      std::byte* to) {
   std::uint32_t count = 0;
   for (std::uint32_t i = 0; i < std::min(lanes, kMaskLanes); ++i)
     if ((mask >> i & 1U) != 0) std::memcpy(to + std::size_t{count++} * size, a + std::size_t{i} * size, size);
@@ -74,7 +79,8 @@ std::uint32_t compact(std::uint64_t mask, std::uint32_t lanes, unsigned size, co
 
 }  // namespace
 
-void reduce(const MicroOp& op, const CoreState& state, std::byte* dst, const std::byte* a, std::uint32_t lanes) {
+void reduce(const MicroOp& op, const CoreState& state, std::byte* dst, const std::byte* a,
+            std::uint32_t lanes) {
   std::memset(dst, 0, element_size(op.type));
   std::vector<std::byte> active;
   if (op.has(Mod::mask)) {
@@ -117,10 +123,12 @@ void masked_lanes(const MicroOp& op, CoreState& state, std::byte* dst, Sources s
   std::vector<std::byte> result(dst, dst + (std::size_t{lanes} * isa::bits(op.type) + 7) / 8);
   if (active > 0) op.lane(result.data(), sources.a, sources.b, sources.c, active);
   for (std::uint32_t i = 0; i < std::min(active, kMaskLanes); ++i)
-    if ((mask >> i & 1U) != 0) std::memcpy(dst + std::size_t{i} * size, result.data() + std::size_t{i} * size, size);
+    if ((mask >> i & 1U) != 0)
+      std::memcpy(dst + std::size_t{i} * size, result.data() + std::size_t{i} * size, size);
 }
 
-// Every lane is worked out on the side (dst may be a source, and the lane count bounds `a`); the active ones are kept.
+// Every lane is worked out on the side (dst may be a source, and the lane count bounds `a`); the active ones
+// are kept.
 void permute(const MicroOp& op, CoreState& state, std::byte* dst, Sources sources) {
   const unsigned size = element_size(op.type);
   Element element{};
@@ -134,7 +142,8 @@ void permute(const MicroOp& op, CoreState& state, std::byte* dst, Sources source
   std::vector<std::byte> result(std::size_t{op.lanes} * size);
   op.lane(result.data(), sources.a, sources.b, nullptr, op.lanes);
   const std::uint32_t active = active_lanes(op, state, op.lanes);
-  const std::uint64_t mask = op.has(Mod::mask) ? static_cast<std::uint64_t>(state.scalar(op.mod(Mod::mask))) : ~std::uint64_t{0};
+  const std::uint64_t mask =
+      op.has(Mod::mask) ? static_cast<std::uint64_t>(state.scalar(op.mod(Mod::mask))) : ~std::uint64_t{0};
   for (std::uint32_t i = 0; i < active; ++i)
     if (!op.has(Mod::mask) || (i < kMaskLanes && (mask >> i & 1U) != 0))
       std::memcpy(dst + std::size_t{i} * size, result.data() + std::size_t{i} * size, size);
@@ -158,8 +167,8 @@ void vector_lanes(Frame f) {
   masked_lanes(op, f.state, dst, sources, op.lanes);
 }
 
-// One meaning per row. Vector rows share vector_lanes; every other row needs its own specialisation, or the program
-// does not link.
+// One meaning per row. Vector rows share vector_lanes; every other row needs its own specialisation, or the
+// program does not link.
 template <Op>
 void meaning(Frame f);
 
@@ -266,40 +275,84 @@ void meaning<Op::Vgather>(Frame f) {
   post_increment(f.op, f.state);
 }
 
-void set_scalar(Frame f, std::int64_t value) { f.state.scalars[f.op.timing.scalar_write] = value; }
-std::int64_t arg(Frame f, std::size_t slot) { return f.state.scalar(f.op.scalars[slot]); }
-std::uint64_t uarg(Frame f, std::size_t slot) { return static_cast<std::uint64_t>(arg(f, slot)); }
+void set_scalar(Frame f, std::int64_t value) {
+  f.state.scalars[f.op.timing.scalar_write] = value;
+}
+std::int64_t arg(Frame f, std::size_t slot) {
+  return f.state.scalar(f.op.scalars[slot]);
+}
+std::uint64_t uarg(Frame f, std::size_t slot) {
+  return static_cast<std::uint64_t>(arg(f, slot));
+}
 
-template <> void meaning<Op::Mov>(Frame f) { set_scalar(f, arg(f, 1)); }
-template <> void meaning<Op::Add>(Frame f) { set_scalar(f, static_cast<std::int64_t>(uarg(f, 1) + uarg(f, 2))); }
-template <> void meaning<Op::Sub>(Frame f) { set_scalar(f, static_cast<std::int64_t>(uarg(f, 1) - uarg(f, 2))); }
-template <> void meaning<Op::Mul>(Frame f) { set_scalar(f, static_cast<std::int64_t>(uarg(f, 1) * uarg(f, 2))); }
-template <> void meaning<Op::Min>(Frame f) { set_scalar(f, std::min(arg(f, 1), arg(f, 2))); }
-template <> void meaning<Op::Max>(Frame f) { set_scalar(f, std::max(arg(f, 1), arg(f, 2))); }
-template <> void meaning<Op::And>(Frame f) { set_scalar(f, arg(f, 1) & arg(f, 2)); }
-template <> void meaning<Op::Or>(Frame f) { set_scalar(f, arg(f, 1) | arg(f, 2)); }
-template <> void meaning<Op::Xor>(Frame f) { set_scalar(f, arg(f, 1) ^ arg(f, 2)); }
-template <> void meaning<Op::Shl>(Frame f) {
+template <>
+void meaning<Op::Mov>(Frame f) {
+  set_scalar(f, arg(f, 1));
+}
+template <>
+void meaning<Op::Add>(Frame f) {
+  set_scalar(f, static_cast<std::int64_t>(uarg(f, 1) + uarg(f, 2)));
+}
+template <>
+void meaning<Op::Sub>(Frame f) {
+  set_scalar(f, static_cast<std::int64_t>(uarg(f, 1) - uarg(f, 2)));
+}
+template <>
+void meaning<Op::Mul>(Frame f) {
+  set_scalar(f, static_cast<std::int64_t>(uarg(f, 1) * uarg(f, 2)));
+}
+template <>
+void meaning<Op::Min>(Frame f) {
+  set_scalar(f, std::min(arg(f, 1), arg(f, 2)));
+}
+template <>
+void meaning<Op::Max>(Frame f) {
+  set_scalar(f, std::max(arg(f, 1), arg(f, 2)));
+}
+template <>
+void meaning<Op::And>(Frame f) {
+  set_scalar(f, arg(f, 1) & arg(f, 2));
+}
+template <>
+void meaning<Op::Or>(Frame f) {
+  set_scalar(f, arg(f, 1) | arg(f, 2));
+}
+template <>
+void meaning<Op::Xor>(Frame f) {
+  set_scalar(f, arg(f, 1) ^ arg(f, 2));
+}
+template <>
+void meaning<Op::Shl>(Frame f) {
   set_scalar(f, uarg(f, 2) < 64 ? static_cast<std::int64_t>(uarg(f, 1) << uarg(f, 2)) : 0);
 }
-template <> void meaning<Op::Shr>(Frame f) {
+template <>
+void meaning<Op::Shr>(Frame f) {
   set_scalar(f, uarg(f, 2) < 64 ? static_cast<std::int64_t>(uarg(f, 1) >> uarg(f, 2)) : 0);
 }
-template <> void meaning<Op::CoreId>(Frame f) { set_scalar(f, f.state.id); }
-template <> void meaning<Op::CoreCount>(Frame f) { set_scalar(f, f.state.count); }
+template <>
+void meaning<Op::CoreId>(Frame f) {
+  set_scalar(f, f.state.id);
+}
+template <>
+void meaning<Op::CoreCount>(Frame f) {
+  set_scalar(f, f.state.count);
+}
 
 void check_divisor(Frame f) {
   if (arg(f, 2) == 0)
     throw Error(Category::verdict, "division-by-zero",
-                fmt::format("{} by zero (dividend {})", isa::info(f.op.op).mnemonic, arg(f, 1)), f.program.where(f.pc));
+                fmt::format("{} by zero (dividend {})", isa::info(f.op.op).mnemonic, arg(f, 1)),
+                f.program.where(f.pc));
 }
 
-template <> void meaning<Op::Div>(Frame f) {
+template <>
+void meaning<Op::Div>(Frame f) {
   check_divisor(f);
   // The one quotient that overflows wraps like the other operations do.
   set_scalar(f, arg(f, 2) == -1 ? static_cast<std::int64_t>(0U - uarg(f, 1)) : arg(f, 1) / arg(f, 2));
 }
-template <> void meaning<Op::Rem>(Frame f) {
+template <>
+void meaning<Op::Rem>(Frame f) {
   check_divisor(f);
   set_scalar(f, arg(f, 2) == -1 ? 0 : arg(f, 1) % arg(f, 2));
 }
@@ -339,14 +392,18 @@ using Meaning = void (*)(Frame);
 
 // Rows whose values change nothing here: transfers, synchronisation, control and debug belong to the engines.
 constexpr bool has_meaning_here(isa::Family family) {
-  return family == isa::Family::Vector || family == isa::Family::VectorMemory || family == isa::Family::Scalar;
+  return family == isa::Family::Vector || family == isa::Family::VectorMemory ||
+         family == isa::Family::Scalar;
 }
 
 template <Op O, isa::Family F, Format Fmt>
 constexpr Meaning meaning_of() {
-  if constexpr (!has_meaning_here(F)) return nullptr;
-  else if constexpr (F == isa::Family::Vector && Fmt != Format::Slide && Fmt != Format::Extract) return &vector_lanes;
-  else return &meaning<O>;
+  if constexpr (!has_meaning_here(F))
+    return nullptr;
+  else if constexpr (F == isa::Family::Vector && Fmt != Format::Slide && Fmt != Format::Extract)
+    return &vector_lanes;
+  else
+    return &meaning<O>;
 }
 
 constexpr std::array<Meaning, isa::kOpCount> kMeanings{{
@@ -373,16 +430,16 @@ std::uint32_t active_lanes(const MicroOp& op, const CoreState& state, std::uint3
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(state.scalar(op.mod(Mod::n)), 0, lanes));
 }
 
-std::byte* local_address(const DecodedProgram& program, std::uint32_t pc, CoreState& state, std::uint8_t space,
-                         std::int64_t offset, std::uint64_t bytes, bool write) {
+std::byte* local_address(const DecodedProgram& program, std::uint32_t pc, CoreState& state,
+                         std::uint8_t space, std::int64_t offset, std::uint64_t bytes, bool write) {
   memory::LocalBuffer& buffer = state.buffer(space);
   const std::uint64_t size = buffer.size();
   const auto refuse = [&](const char* code, const std::string& rule) {
     throw Error(Category::verdict, code,
                 fmt::format("{} {} {}[{}…{}] (0x{:x}) on core {}: {}", isa::info(program.ops[pc].op).mnemonic,
                             write ? "writes" : "reads", buffer.name(), offset,
-                            static_cast<std::uint64_t>(offset) + bytes - 1, static_cast<std::uint64_t>(offset),
-                            state.id, rule),
+                            static_cast<std::uint64_t>(offset) + bytes - 1,
+                            static_cast<std::uint64_t>(offset), state.id, rule),
                 program.where(pc));
   };
   if (offset < 0 || bytes > size || static_cast<std::uint64_t>(offset) > size - bytes)
@@ -436,7 +493,8 @@ std::uint32_t bank_delay(const MicroOp& op, CoreState& state) {
   unsigned cycles = 0;
   if (op.op == Op::Vgather) {
     std::vector<std::int32_t> index(active);
-    if (active > 0) std::memcpy(index.data(), vector_at(state, op.b), std::size_t{active} * sizeof(std::int32_t));
+    if (active > 0)
+      std::memcpy(index.data(), vector_at(state, op.b), std::size_t{active} * sizeof(std::int32_t));
     for (const std::int32_t i : index)
       cycles += buffer.bank_cycles(static_cast<std::uint64_t>(offset + i), size, 1, size);
   } else {
@@ -456,18 +514,20 @@ inline void load_full(const DecodedProgram& program, std::uint32_t pc, const Hot
     offset = static_cast<std::int64_t>(static_cast<std::uint64_t>(offset) +
                                        static_cast<std::uint64_t>(state.scalars[op.base_reg]));
   const auto first = static_cast<std::uint64_t>(offset);
-  const bool inside = first <= buffer.size() && op.bytes <= buffer.size() - first &&
-                      first % buffer.config().alignment == 0;
+  const bool inside =
+      first <= buffer.size() && op.bytes <= buffer.size() - first && first % buffer.config().alignment == 0;
   if (!inside) local_address(program, pc, state, op.space, offset, op.bytes, false);
   if (state.sanitize != Sanitize::off && !buffer.written(first, op.bytes))
     check_written(program, pc, state, op.space, offset, op.bytes);
   const std::byte* from = buffer.data() + first;
   constexpr std::size_t kUsual = 32;
-  if (op.bytes == kUsual) std::memcpy(state.vectors.data() + op.dst, from, kUsual);
-  else std::memcpy(state.vectors.data() + op.dst, from, op.bytes);
+  if (op.bytes == kUsual)
+    std::memcpy(state.vectors.data() + op.dst, from, kUsual);
+  else
+    std::memcpy(state.vectors.data() + op.dst, from, op.bytes);
   if (op.increment != 0)
-    state.scalars[op.base_reg] = static_cast<std::int64_t>(static_cast<std::uint64_t>(state.scalars[op.base_reg]) +
-                                                           static_cast<std::uint64_t>(op.increment));
+    state.scalars[op.base_reg] = static_cast<std::int64_t>(
+        static_cast<std::uint64_t>(state.scalars[op.base_reg]) + static_cast<std::uint64_t>(op.increment));
 }
 
 }  // namespace
@@ -497,9 +557,15 @@ void execute(const DecodedProgram& program, const Block& block, CoreState& state
   for (std::uint32_t pc = block.first; pc < block.first + block.count; ++pc) {
     const HotOp& op = hot[pc];
     switch (op.shape) {
-      case Shape::lanes_full: op.lane(vectors + op.dst, vectors + op.a, vectors + op.b, vectors + op.c, op.lanes); break;
-      case Shape::load_full: load_full(program, pc, op, state); break;
-      case Shape::general: execute(program, pc, state); break;
+      case Shape::lanes_full:
+        op.lane(vectors + op.dst, vectors + op.a, vectors + op.b, vectors + op.c, op.lanes);
+        break;
+      case Shape::load_full:
+        load_full(program, pc, op, state);
+        break;
+      case Shape::general:
+        execute(program, pc, state);
+        break;
     }
   }
 }

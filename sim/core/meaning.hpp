@@ -29,9 +29,10 @@ void count_flops(const MicroOp& op, CoreState& state, std::uint32_t lanes);
 // Runs a block once. `with_values` false: only what changes scalar registers.
 void execute(const DecodedProgram& program, const Block& block, CoreState& state, bool with_values);
 
-// Checks that [offset, offset + bytes) lies in the buffer of `space` and is aligned for it, and gives its address.
-std::byte* local_address(const DecodedProgram& program, std::uint32_t pc, CoreState& state, std::uint8_t space,
-                         std::int64_t offset, std::uint64_t bytes, bool write);
+// Checks that [offset, offset + bytes) lies in the buffer of `space` and is aligned for it, and gives its
+// address.
+std::byte* local_address(const DecodedProgram& program, std::uint32_t pc, CoreState& state,
+                         std::uint8_t space, std::int64_t offset, std::uint64_t bytes, bool write);
 // Reports a read of bytes that nobody wrote (once per place), unless the sanitizer is off.
 void check_written(const DecodedProgram& program, std::uint32_t pc, CoreState& state, std::uint8_t space,
                    std::int64_t offset, std::uint64_t bytes);
@@ -40,27 +41,29 @@ void check_written(const DecodedProgram& program, std::uint32_t pc, CoreState& s
 std::uint32_t active_lanes(const MicroOp& op, const CoreState& state, std::uint32_t lanes);
 
 // A reduction over `lanes` elements at `a`, those without a mask bit left out and the others moved together.
-void reduce(const MicroOp& op, const CoreState& state, std::byte* dst, const std::byte* a, std::uint32_t lanes);
+void reduce(const MicroOp& op, const CoreState& state, std::byte* dst, const std::byte* a,
+            std::uint32_t lanes);
 
 // UB form: operands are views. Geometry of one instruction for timing and values.
 struct UbOperand {
   std::uint8_t space = 0;
-  std::int64_t offset = 0;       // of the first block, bytes
-  std::int64_t block_stride = 0; // bytes
+  std::int64_t offset = 0;        // of the first block, bytes
+  std::int64_t block_stride = 0;  // bytes
   std::int64_t repeat_stride = 0;
-  std::uint32_t blocks = 0;      // 32-byte blocks per repeat that are touched
-  std::uint32_t bytes = 0;       // bytes per repeat that are touched
+  std::uint32_t blocks = 0;  // 32-byte blocks per repeat that are touched
+  std::uint32_t bytes = 0;   // bytes per repeat that are touched
   bool used = false;
 };
 struct UbAccess {
   std::uint64_t repeats = 0;
-  std::uint32_t lanes = 0;       // per repeat, active
+  std::uint32_t lanes = 0;  // per repeat, active
   UbOperand dst, a, b, c;
 };
 UbAccess ub_access(const MicroOp& op, const CoreState& state);
 void execute_ub(const DecodedProgram& program, std::uint32_t pc, const MicroOp& op, CoreState& state,
                 const UbAccess& access);
-// Cycles that the banks need for each repeat, summed: reads and the write of a repeat are served side by side.
+// Cycles that the banks need for each repeat, summed: reads and the write of a repeat are served side by
+// side.
 std::uint64_t ub_bank_cycles(const UbAccess& access, CoreState& state);
 
 }  // namespace npulab::core

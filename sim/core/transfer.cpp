@@ -33,7 +33,8 @@ struct Range {
   Wide end;
 };
 
-Range range(const Transfer& t, std::int64_t base, std::int64_t pitch, std::int64_t pitch2, std::uint64_t row_bytes) {
+Range range(const Transfer& t, std::int64_t base, std::int64_t pitch, std::int64_t pitch2,
+            std::uint64_t row_bytes) {
   const Wide rows = static_cast<Wide>(pitch) * static_cast<Wide>(t.count - 1);
   const Wide planes = static_cast<Wide>(pitch2) * static_cast<Wide>(t.count2 - 1);
   const Wide low = std::min<Wide>(rows, 0) + std::min<Wide>(planes, 0);
@@ -69,17 +70,18 @@ void check_side(const SideCheck& check, std::uint32_t pc, const Address& address
   const auto refuse = [&](const char* code, const std::string& rule) {
     throw Error(Category::verdict, code,
                 fmt::format("copy {} {}[{}…{}] (0x{:x}) on core {}: {}", write ? "writes" : "reads", name,
-                            text(r.first - base), text(r.end - base - 1), static_cast<std::uint64_t>(r.first - base),
-                            check.state.id, rule),
+                            text(r.first - base), text(r.end - base - 1),
+                            static_cast<std::uint64_t>(r.first - base), check.state.id, rule),
                 check.program.where(pc));
   };
   if (r.first < base || r.end > base + static_cast<Wide>(size))
-    refuse("out-of-bounds", size == 0 ? fmt::format("{} is empty", name)
-                                      : fmt::format("{} has bytes 0…{}", name, size - 1));
+    refuse("out-of-bounds",
+           size == 0 ? fmt::format("{} is empty", name) : fmt::format("{} has bytes 0…{}", name, size - 1));
   const std::uint64_t alignment = gm ? check.gm_alignment : space.alignment;
   for (const std::int64_t step : steps)
     if (alignment > 1 && step % static_cast<std::int64_t>(alignment) != 0)
-      refuse("misaligned", fmt::format("addresses in {} are multiples of {}; this one is {}", name, alignment, step));
+      refuse("misaligned",
+             fmt::format("addresses in {} are multiples of {}; this one is {}", name, alignment, step));
 }
 
 struct RowCopy {
@@ -94,8 +96,8 @@ struct RowCopy {
     src_clean = false;
     const Address& address = program.ops[t.pc].addresses[1];
     const bool tensor = address.tensor != isa::kNoTensor;
-    const std::string name = tensor ? program.kernel->header.tensors[address.tensor].name
-                                    : state.target.spaces[t.from].name;
+    const std::string name =
+        tensor ? program.kernel->header.tensors[address.tensor].name : state.target.spaces[t.from].name;
     state.diagnostics.add(Severity::error, "uninitialised-read",
                           fmt::format("copy reads {} at byte {} on core {}, which nothing has written", name,
                                       tensor ? offset - tensor_base() : offset, state.id),
@@ -174,7 +176,8 @@ Transfer resolve_transfer(const DecodedProgram& program, std::uint32_t pc, const
   if (t.count == 0) return t;
   if (static_cast<Wide>(t.bytes) * static_cast<Wide>(t.count) * static_cast<Wide>(t.count2) > (Wide{1} << 48))
     throw Error(Category::verdict, "bad-size",
-                fmt::format("copy of {} x {} x {} bytes on core {} is more than 2^48", t.count2, t.count, t.bytes, state.id),
+                fmt::format("copy of {} x {} x {} bytes on core {} is more than 2^48", t.count2, t.count,
+                            t.bytes, state.id),
                 program.where(pc));
   const SideCheck check{program, state, tensors, gm_bytes, gm_alignment};
   check_side(check, pc, op.addresses[1], range(t, t.src, t.src_pitch, t.src_pitch2, t.bytes), false,
@@ -185,7 +188,8 @@ Transfer resolve_transfer(const DecodedProgram& program, std::uint32_t pc, const
   return t;
 }
 
-void apply_transfer(const DecodedProgram& program, const Transfer& t, CoreState& state, memory::SparseMemory& gm) {
+void apply_transfer(const DecodedProgram& program, const Transfer& t, CoreState& state,
+                    memory::SparseMemory& gm) {
   RowCopy copy{program, t, state, gm};
   for (std::uint64_t plane = 0; plane < t.count2; ++plane) {
     for (std::uint64_t row = 0; row < t.count; ++row) {
@@ -206,7 +210,8 @@ Pieces::Pieces(const Transfer& transfer, std::uint32_t request_bytes)
 }
 
 Pieces::Piece Pieces::next() {
-  const std::int64_t row = base_ + static_cast<std::int64_t>(row_) * pitch_ + static_cast<std::int64_t>(plane_) * pitch2_;
+  const std::int64_t row =
+      base_ + static_cast<std::int64_t>(row_) * pitch_ + static_cast<std::int64_t>(plane_) * pitch2_;
   const std::uint64_t address = static_cast<std::uint64_t>(row) + position_;
   const std::uint64_t to_boundary = request_bytes_ - address % request_bytes_;
   const auto bytes = static_cast<std::uint32_t>(std::min(to_boundary, transfer_.bytes - position_));

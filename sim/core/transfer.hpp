@@ -14,11 +14,11 @@ namespace npulab::core {
 
 struct Transfer {
   std::uint32_t pc = 0;
-  std::uint8_t from = 0;   // spaces
+  std::uint8_t from = 0;  // spaces
   std::uint8_t to = 0;
-  std::int64_t src = 0;    // byte offsets in them
+  std::int64_t src = 0;  // byte offsets in them
   std::int64_t dst = 0;
-  std::uint64_t bytes = 0; // of a row
+  std::uint64_t bytes = 0;  // of a row
   std::uint64_t count = 1;
   std::uint64_t count2 = 1;
   std::int64_t src_pitch = 0, dst_pitch = 0, src_pitch2 = 0, dst_pitch2 = 0;
@@ -42,8 +42,8 @@ Transfer resolve_transfer(const DecodedProgram& program, std::uint32_t pc, const
 void apply_transfer(const DecodedProgram& program, const Transfer& transfer, CoreState& state,
                     memory::SparseMemory& gm);
 
-// The pieces of a transfer in order: each row cut at multiples of `request_bytes` of the gm address (of the source
-// for transfers between buffers).
+// The pieces of a transfer in order: each row cut at multiples of `request_bytes` of the gm address (of the
+// source for transfers between buffers).
 class Pieces {
  public:
   Pieces() = default;
@@ -63,7 +63,7 @@ class Pieces {
   std::uint64_t plane_ = 0;
   std::uint64_t row_ = 0;
   std::uint64_t position_ = 0;
-  std::int64_t base_ = 0;     // gm side, or source
+  std::int64_t base_ = 0;  // gm side, or source
   std::int64_t pitch_ = 0;
   std::int64_t pitch2_ = 0;
 };

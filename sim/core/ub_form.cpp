@@ -22,8 +22,8 @@ struct StrideMods {
   Mod repeat;
 };
 
-UbOperand operand(const MicroOp& op, const CoreState& state, std::size_t slot, isa::DType type, std::uint32_t lanes,
-                  StrideMods mods) {
+UbOperand operand(const MicroOp& op, const CoreState& state, std::size_t slot, isa::DType type,
+                  std::uint32_t lanes, StrideMods mods) {
   const isa::Target& target = state.target;
   UbOperand result;
   result.used = true;
@@ -62,7 +62,8 @@ void scatter(const DecodedProgram& program, std::uint32_t pc, CoreState& state, 
     // The results of a reduction stand side by side: only the first one is aligned.
     const bool elements = to.repeat_stride % block_bytes != 0;
     std::byte* base = elements ? local_address(program, pc, state, to.space, to.offset,
-                                               static_cast<std::uint64_t>(delta) + bytes, true) + delta
+                                               static_cast<std::uint64_t>(delta) + bytes, true) +
+                                     delta
                                : local_address(program, pc, state, to.space, offset, bytes, true);
     std::memcpy(base, from + std::size_t{block} * block_bytes, bytes);
     state.buffer(to.space).mark_written(static_cast<std::uint64_t>(offset), bytes);
@@ -83,7 +84,9 @@ void broadcast(const MicroOp& op, const CoreState& state, std::size_t slot, isa:
 constexpr std::size_t kRepeatBytes = 8 * 32;
 using RepeatBuffer = std::array<std::byte, kRepeatBytes>;
 
-bool single_element(const MicroOp& op) { return op.format == Format::Reduction; }
+bool single_element(const MicroOp& op) {
+  return op.format == Format::Reduction;
+}
 
 // Lanes of dst named by the bit mask, when there is one.
 void keep_masked(const MicroOp& op, const CoreState& state, std::uint32_t lanes, const RepeatBuffer& old,
@@ -96,7 +99,8 @@ void keep_masked(const MicroOp& op, const CoreState& state, std::uint32_t lanes,
       std::memcpy(result.data() + std::size_t{i} * size, old.data() + std::size_t{i} * size, size);
 }
 
-std::uint64_t bank_cycles_of(CoreState& state, std::uint64_t repeat, std::initializer_list<const UbOperand*> operands) {
+std::uint64_t bank_cycles_of(CoreState& state, std::uint64_t repeat,
+                             std::initializer_list<const UbOperand*> operands) {
   // Words of every operand of the repeat compete for the banks: count per bank, the busiest decides.
   std::array<std::uint32_t, 1024> load{};
   std::array<std::int64_t, 3 * 8> seen{};
@@ -128,12 +132,14 @@ UbAccess ub_access(const MicroOp& op, const CoreState& state) {
   const std::int64_t repeats = mod_or(op, state, Mod::repeat, 1);
   access.repeats = repeats < 0 ? 0 : static_cast<std::uint64_t>(repeats);
   unsigned widest = isa::bits(op.type);
-  if (op.type2 != isa::DType::none && op.format != Format::DotTernary) widest = std::max(widest, isa::bits(op.type2));
+  if (op.type2 != isa::DType::none && op.format != Format::DotTernary)
+    widest = std::max(widest, isa::bits(op.type2));
   const std::uint32_t whole = target.ub_blocks * target.ub_block_bytes * 8 / widest;
   access.lanes = active_lanes(op, state, whole);
   if (access.lanes == 0) return access;
   const isa::DType source = op.type2 == isa::DType::none ? op.type : op.type2;
-  access.dst = operand(op, state, 0, op.type, single_element(op) ? 1 : access.lanes, {Mod::dst_block, Mod::dst_repeat});
+  access.dst = operand(op, state, 0, op.type, single_element(op) ? 1 : access.lanes,
+                       {Mod::dst_block, Mod::dst_repeat});
   if (single_element(op))  // results of consecutive repeats stand side by side: strides count elements
     access.dst.repeat_stride = mod_or(op, state, Mod::dst_repeat, 1) * (isa::bits(op.type) / 8);
   const std::uint32_t source_lanes = (op.format == Format::DotTernary ? 4 : 1) * access.lanes;
@@ -142,7 +148,8 @@ UbAccess ub_access(const MicroOp& op, const CoreState& state) {
   for (std::size_t slot = 1; slot < operand_count; ++slot) {
     const bool broadcast = op.broadcast != 0 && slot == operand_count - 1;
     if (broadcast) continue;
-    const StrideMods mods = slot == 1 ? StrideMods{Mod::a_block, Mod::a_repeat} : StrideMods{Mod::b_block, Mod::b_repeat};
+    const StrideMods mods =
+        slot == 1 ? StrideMods{Mod::a_block, Mod::a_repeat} : StrideMods{Mod::b_block, Mod::b_repeat};
     *sources[slot - 1] = operand(op, state, slot, source, source_lanes, mods);
   }
   return access;
@@ -169,8 +176,10 @@ void execute_ub(const DecodedProgram& program, std::uint32_t pc, const MicroOp& 
       if (operands[i]->used) gather(program, pc, state, *operands[i], repeat, buffers[i]->data());
     if (reads_dst) gather(program, pc, state, access.dst, repeat, dst.data());
     const RepeatBuffer old = dst;
-    if (single_element(op)) reduce(op, state, dst.data(), a.data(), access.lanes);
-    else op.lane(dst.data(), a.data(), b.data(), c.data(), access.lanes);
+    if (single_element(op))
+      reduce(op, state, dst.data(), a.data(), access.lanes);
+    else
+      op.lane(dst.data(), a.data(), b.data(), c.data(), access.lanes);
     keep_masked(op, state, access.lanes, old, dst);
     scatter(program, pc, state, access.dst, repeat, dst.data());
   }

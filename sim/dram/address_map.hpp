@@ -38,9 +38,10 @@ class Divider {
   bool power_;
 };
 
-// The higher bits of an address, exclusive-or'ed down to a digit: bit j counts as x^(width + j) modulo a primitive
-// polynomial over GF(2), the digit's own bits as x^0 … x^(width - 1). Any `width` neighbouring address bits, and nearly
-// any others, thus reach every value of the digit: no power-of-two pitch, and no pattern of rows and cores, camps on a few.
+// The higher bits of an address, exclusive-or'ed down to a digit: bit j counts as x^(width + j) modulo a
+// primitive polynomial over GF(2), the digit's own bits as x^0 … x^(width - 1). Any `width` neighbouring
+// address bits, and nearly any others, thus reach every value of the digit: no power-of-two pitch, and no
+// pattern of rows and cores, camps on a few.
 class Fold {
  public:
   Fold() = default;  // folds to nothing
@@ -63,8 +64,9 @@ class Fold {
 
 inline Fold::Fold(int width) {
   // Primitive polynomials by degree, the leading term included.
-  constexpr std::array<std::uint32_t, 11> kPolynomials{0,          0b11,       0b111,       0b1011,      0b10011,    0b100101,
-                                                       0b1000011,  0b10000011, 0b100011101, 0b1000010001, 0b10000001001};
+  constexpr std::array<std::uint32_t, 11> kPolynomials{0,           0b11,         0b111,        0b1011,
+                                                       0b10011,     0b100101,     0b1000011,    0b10000011,
+                                                       0b100011101, 0b1000010001, 0b10000001001};
   const std::uint32_t polynomial = kPolynomials[static_cast<std::size_t>(width)];
   std::uint32_t power = 1;
   const auto step = [&] {
@@ -94,8 +96,8 @@ struct Location {
 };
 
 // Blocks of interleave_bytes go round the channels; inside a channel, column bits are lowest, then bank, then
-// row. With the hash, the channel of a block is turned by a fold of all higher address bits, and the bank of a
-// row by that of the row number. Each digit stays a permutation for given higher digits, so the map is a
+// row. With the hash, the channel of a block is turned by a fold of all higher address bits, and the bank of
+// a row by that of the row number. Each digit stays a permutation for given higher digits, so the map is a
 // bijection for every number of channels and banks.
 class AddressMap {
  public:
@@ -121,7 +123,8 @@ class AddressMap {
  private:
   // A digit of the address, perhaps turned by the higher ones.
   struct Digit {
-    Digit(std::uint64_t n, bool hash) : count(n), fold(hash && n > 1 ? Fold(static_cast<int>(std::bit_width(n - 1))) : Fold()) {}
+    Digit(std::uint64_t n, bool hash)
+        : count(n), fold(hash && n > 1 ? Fold(static_cast<int>(std::bit_width(n - 1))) : Fold()) {}
 
     template <class Divide>
     std::uint64_t turned(std::uint64_t digit, std::uint64_t higher, const Divide& divide) const {

@@ -58,9 +58,10 @@ void Chip::region(const std::string& name, std::uint32_t core, std::uint64_t cyc
 
 void Chip::report_stall() const {
   constexpr std::size_t kMostCores = 8;
-  std::string text = fmt::format("nothing can go on: {} of {} cores have not reached their end", cores_.size() - done_,
-                                 cores_.size());
-  if (arrived_ > 0) text += fmt::format("; {} of {} cores have arrived at sync_cores", arrived_, cores_.size());
+  std::string text = fmt::format("nothing can go on: {} of {} cores have not reached their end",
+                                 cores_.size() - done_, cores_.size());
+  if (arrived_ > 0)
+    text += fmt::format("; {} of {} cores have arrived at sync_cores", arrived_, cores_.size());
   std::size_t told = 0;
   Where first;
   for (const auto& core : cores_) {

@@ -17,7 +17,8 @@ namespace npulab::systemc {
 
 // What the host wants to hear while a run goes on. Empty functions are not called.
 struct Listener {
-  std::function<void(std::uint64_t cycle, std::uint64_t stored_bytes)> poll;  // now and then; may throw to stop the run
+  std::function<void(std::uint64_t cycle, std::uint64_t stored_bytes)>
+      poll;  // now and then; may throw to stop the run
   std::function<void(const std::string& line)> print;
 };
 
@@ -29,12 +30,13 @@ struct RegionMark {
 
 class Chip {
  public:
-  // `construction`: the order in which cores are built, a permutation of 0…cores-1; results do not depend on it.
+  // `construction`: the order in which cores are built, a permutation of 0…cores-1; results do not depend on
+  // it.
   Chip(Session& session, const Shared& shared, std::uint32_t cores, Listener listener,
        const std::vector<std::uint32_t>& construction);
 
-  // Runs the program once on every core, from the next free cycle on. Errors: stall "stall" with where every engine
-  // stands; whatever the engines throw.
+  // Runs the program once on every core, from the next free cycle on. Errors: stall "stall" with where every
+  // engine stands; whatever the engines throw.
   void run(Session& session);
   // Of the last run.
   std::uint64_t start_cycle() const { return start_; }

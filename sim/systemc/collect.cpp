@@ -72,7 +72,8 @@ std::uint64_t Collector::starts(isa::Port port) const {
   std::uint64_t sum = 0;
   for (std::size_t pc = 0; pc < shared_.program->ops.size(); ++pc) {
     const core::MicroOp& op = shared_.program->ops[pc];
-    const core::Timing& timing = chip_.cores().front()->vector && op.unit_timing.vector ? op.unit_timing : op.timing;
+    const core::Timing& timing =
+        chip_.cores().front()->vector && op.unit_timing.vector ? op.unit_timing : op.timing;
     if (timing.port == port && op.family != isa::Family::Debug)
       sum += shared_.lines->starts[pc] * timing.interval;
   }
@@ -97,8 +98,9 @@ void Collector::add_engine(const std::string& name, const std::vector<report::En
   engine.instances = cycles.size();
   for (const report::EngineCycles& one : cycles) {
     if (one.accounted() > report_.cycles)
-      throw Error(Category::internal, "cycles-do-not-add-up",
-                  fmt::format("engine {} accounts for {} of {} cycles", name, one.accounted(), report_.cycles));
+      throw Error(
+          Category::internal, "cycles-do-not-add-up",
+          fmt::format("engine {} accounts for {} of {} cycles", name, one.accounted(), report_.cycles));
     engine.cycles.add(one);
     engine.idle_cycles += report_.cycles - one.accounted();
   }
@@ -156,11 +158,15 @@ void Collector::gm() {
     gm.accesses = stats.requests;
     gm.utilization = gm.bandwidth_gbps / gm.peak_gbps;
     const dram::ChannelStats total = stats.total();
-    std::apply([&](const auto&... field) { (gm.counters.emplace_back(std::string(field.key), total.*field.member), ...); },
-               dram::ChannelStats::fields());
+    std::apply(
+        [&](const auto&... field) {
+          (gm.counters.emplace_back(std::string(field.key), total.*field.member), ...);
+        },
+        dram::ChannelStats::fields());
     const double time_ps = report_.time_us * kPsPerUs;
     if (time_ps > 0)
-      gm.bus_occupancy = static_cast<double>(total.busy_ps) / (time_ps * static_cast<double>(stats.channels.size()));
+      gm.bus_occupancy =
+          static_cast<double>(total.busy_ps) / (time_ps * static_cast<double>(stats.channels.size()));
   } else {
     for (const report::Engine& engine : report_.engines)
       for (const auto& [name, value] : engine.counters)
@@ -215,7 +221,8 @@ void Collector::buffers() {
 void Collector::bound() {
   std::vector<Least> least;
   if (model_ != nullptr)
-    least.push_back({"gm bandwidth", static_cast<double>(model_->lower_bound_ps(gm_read_ + gm_written_)) / kPsPerUs});
+    least.push_back(
+        {"gm bandwidth", static_cast<double>(model_->lower_bound_ps(gm_read_ + gm_written_)) / kPsPerUs});
   const double cores = static_cast<double>(cores_);
   const config::IssuePorts& ports = shared_.core->vector.ports;
   const auto per_port = [&](const char* what, isa::Port port, unsigned count) {
@@ -224,11 +231,13 @@ void Collector::bound() {
   per_port("vector load port", isa::Port::Load, ports.load);
   per_port("vector store port", isa::Port::Store, ports.store);
   per_port("vector arithmetic port", isa::Port::Arithmetic, ports.arithmetic);
-  least.push_back({"issue width", us(static_cast<double>(report_.instructions) / cores / shared_.core->vector.issue_width)});
+  least.push_back({"issue width",
+                   us(static_cast<double>(report_.instructions) / cores / shared_.core->vector.issue_width)});
   for (std::size_t i = 0; i < chip_.cores().front()->engines.size(); ++i) {
     std::uint64_t most = 0;
     for (const auto& core : chip_.cores()) most = std::max(most, core->engines[i]->stats().least_cycles);
-    least.push_back({fmt::format("width of {}", shared_.target->engines[i + 2]), us(static_cast<double>(most))});
+    least.push_back(
+        {fmt::format("width of {}", shared_.target->engines[i + 2]), us(static_cast<double>(most))});
   }
   const Least* most = &least.front();
   for (const Least& one : least)
@@ -238,8 +247,8 @@ void Collector::bound() {
   report_.bound.bounded_by = held_up_by(*most);
 }
 
-// What the time of the slowest core went to: the limiting resource while it is at work, else the longest of its own
-// waits and, behind waits for a DMA engine, what that engine did meanwhile.
+// What the time of the slowest core went to: the limiting resource while it is at work, else the longest of
+// its own waits and, behind waits for a DMA engine, what that engine did meanwhile.
 std::string Collector::held_up_by(const Least& most) const {
   constexpr double kAtWork = 0.75;
   if (report_.cycles == 0) return "nothing";
@@ -250,17 +259,24 @@ std::string Collector::held_up_by(const Least& most) const {
     if (core->front->finished() > slowest->front->finished()) slowest = core.get();
   report::EngineCycles front = slowest->front->stats().scalar;
   const std::uint64_t life = slowest->front->finished() - chip_.start_cycle();
-  const std::uint64_t end_wait = life - std::min(life, front.accounted() + slowest->front->stats().vector.busy);
-  const std::uint64_t for_others =
-      front[report::Stall::flag] + front[report::Stall::barrier] + front[report::Stall::queue_full] + end_wait;
+  const std::uint64_t end_wait =
+      life - std::min(life, front.accounted() + slowest->front->stats().vector.busy);
+  const std::uint64_t for_others = front[report::Stall::flag] + front[report::Stall::barrier] +
+                                   front[report::Stall::queue_full] + end_wait;
 
   Least longest{"the vector unit at work",
-                static_cast<double>(slowest->vector ? slowest->vector->cycles().busy : slowest->front->stats().vector.busy)};
-  for (const report::Stall cause : {report::Stall::dependency, report::Stall::port, report::Stall::bank_conflict})
+                static_cast<double>(slowest->vector ? slowest->vector->cycles().busy
+                                                    : slowest->front->stats().vector.busy)};
+  for (const report::Stall cause :
+       {report::Stall::dependency, report::Stall::port, report::Stall::bank_conflict})
     if (const auto cycles = static_cast<double>(front[cause]); cycles > longest.us)
-      longest = {fmt::format("instructions that wait: {}", report::kStalls[static_cast<std::size_t>(cause)].name), cycles};
-  if (static_cast<double>(for_others) > longest.us) longest = {waits_behind(*slowest), static_cast<double>(for_others)};
-  return fmt::format("{} ({:.0f} % of the slowest core's time)", longest.what, 100 * longest.us / static_cast<double>(life));
+      longest = {
+          fmt::format("instructions that wait: {}", report::kStalls[static_cast<std::size_t>(cause)].name),
+          cycles};
+  if (static_cast<double>(for_others) > longest.us)
+    longest = {waits_behind(*slowest), static_cast<double>(for_others)};
+  return fmt::format("{} ({:.0f} % of the slowest core's time)", longest.what,
+                     100 * longest.us / static_cast<double>(life));
 }
 
 // The DMA engine with the most to do, and the longest of its states.
@@ -298,8 +314,9 @@ void Collector::hot_spots() {
     if (line > 0 && line <= source.size()) spot.text = source[line - 1];
     report_.hot_spots.push_back(spot);
   }
-  std::stable_sort(report_.hot_spots.begin(), report_.hot_spots.end(),
-                   [](const report::HotSpot& a, const report::HotSpot& b) { return a.wait_cycles > b.wait_cycles; });
+  std::stable_sort(
+      report_.hot_spots.begin(), report_.hot_spots.end(),
+      [](const report::HotSpot& a, const report::HotSpot& b) { return a.wait_cycles > b.wait_cycles; });
   constexpr std::size_t kMostSpots = 10;
   if (report_.hot_spots.size() > kMostSpots) report_.hot_spots.resize(kMostSpots);
 }
@@ -331,11 +348,12 @@ void Collector::findings() {
     return a.where.line != b.where.line ? a.where.line < b.where.line : a.code < b.code;
   });
   for (const core::Diagnostic& d : all)
-    report_.diagnostics.push_back({d.severity == core::Severity::error ? "error" : "warning", d.code, d.message,
-                                   to_string(d.where), d.count});
+    report_.diagnostics.push_back({d.severity == core::Severity::error ? "error" : "warning", d.code,
+                                   d.message, to_string(d.where), d.count});
   if (shared_.diagnostics->dropped() > 0)
-    report_.diagnostics.push_back({"warning", "more-findings",
-                                   fmt::format("{} further findings are not listed", shared_.diagnostics->dropped()), "", 1});
+    report_.diagnostics.push_back(
+        {"warning", "more-findings",
+         fmt::format("{} further findings are not listed", shared_.diagnostics->dropped()), "", 1});
 }
 
 }  // namespace

@@ -22,8 +22,9 @@ CoreUnit::CoreUnit(Chip& owner, Session& session, const Shared& common, std::uin
     : chip(owner),
       shared(common),
       clock(config::clock_hz(*common.core)),
-      state(*common.core, *common.target, id, count, common.machine->numerics.overflow == config::Overflow::saturate,
-            common.sanitize, *common.diagnostics),
+      state(*common.core, *common.target, id, count,
+            common.machine->numerics.overflow == config::Overflow::saturate, common.sanitize,
+            *common.diagnostics),
       flags(*common.target, common.core->sync.flag_max, id, *common.diagnostics) {
   const auto name = [id](const std::string& part) { return fmt::format("core{}_{}", id, part); };
   front = std::make_unique<FrontEnd>(name("front").c_str(), session, *this);
@@ -52,16 +53,23 @@ void CoreUnit::start(std::uint64_t cycle) {
   front->start(cycle);
 }
 
-DmaEngine& CoreUnit::dma(std::uint8_t engine) { return *engines[engine - kFirstDma]; }
+DmaEngine& CoreUnit::dma(std::uint8_t engine) {
+  return *engines[engine - kFirstDma];
+}
 
 void CoreUnit::publish(core::FlagId flag, std::uint64_t cycle, const Where& where) {
   flags.set(flag, cycle, where);
-  if (flag.destination >= kFirstDma) dma(flag.destination).wake_at(cycle);
-  else if (flag.destination == 1 && vector) vector->wake_at(cycle);
-  else front->wake();
+  if (flag.destination >= kFirstDma)
+    dma(flag.destination).wake_at(cycle);
+  else if (flag.destination == 1 && vector)
+    vector->wake_at(cycle);
+  else
+    front->wake();
 }
 
-void CoreUnit::engine_drained() { front->wake(); }
+void CoreUnit::engine_drained() {
+  front->wake();
+}
 
 void CoreUnit::queue_has_room(std::uint8_t engine, std::uint64_t cycle) {
   front->room(engine, cycle);

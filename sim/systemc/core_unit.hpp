@@ -46,7 +46,7 @@ struct QueueEntry {
   enum class Kind : std::uint8_t { copy, set, wait, barrier, vector };
   Kind kind = Kind::copy;
   std::uint32_t pc = 0;
-  std::uint64_t cycle = 0;     // dispatched: the engine sees it from here on
+  std::uint64_t cycle = 0;  // dispatched: the engine sees it from here on
   core::FlagId flag;
   core::Transfer transfer;
   std::unique_ptr<core::MicroOp> op;  // vector
@@ -78,7 +78,7 @@ class CoreUnit {
   core::CoreState state;
   core::Flags flags;
   std::unique_ptr<FrontEnd> front;
-  std::unique_ptr<VectorEngine> vector;           // null: vector instructions issue in step with the scalar ones
+  std::unique_ptr<VectorEngine> vector;  // null: vector instructions issue in step with the scalar ones
   std::vector<std::unique_ptr<DmaEngine>> engines;  // isa::Target::engines from 2 on
 };
 

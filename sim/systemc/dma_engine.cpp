@@ -18,8 +18,8 @@ std::uint64_t width_cycles(const config::DmaPathConfig& path, std::uint64_t byte
 
 }  // namespace
 
-DmaEngine::DmaEngine(const sc_core::sc_module_name& name, Session& session, CoreUnit& unit, std::uint8_t engine,
-                     DmaPort& port)
+DmaEngine::DmaEngine(const sc_core::sc_module_name& name, Session& session, CoreUnit& unit,
+                     std::uint8_t engine, DmaPort& port)
     : Process(name, session, unit.clock),
       unit_(unit),
       config_(unit.shared.core->dma.at(unit.shared.target->engines[engine])),
@@ -85,8 +85,10 @@ bool DmaEngine::issue() {
 bool DmaEngine::start_entry() {
   QueueEntry& entry = queue_.front();
   switch (entry.kind) {
-    case QueueEntry::Kind::copy: return start_copy();
-    case QueueEntry::Kind::wait: return start_wait();
+    case QueueEntry::Kind::copy:
+      return start_copy();
+    case QueueEntry::Kind::wait:
+      return start_wait();
     case QueueEntry::Kind::set: {
       Flight flight;
       flight.entry = std::move(entry);
@@ -104,7 +106,8 @@ bool DmaEngine::start_entry() {
       pop(cycle_);
       return true;
     }
-    case QueueEntry::Kind::vector: break;
+    case QueueEntry::Kind::vector:
+      break;
   }
   throw Error(Category::internal, "wrong-queue", "a vector instruction came to a DMA engine");
 }
@@ -166,7 +169,8 @@ void DmaEngine::issue_local(Flight& flight) {
   }
   if (busy == 0) return;
   stats_.cycles.busy += busy;
-  stats_.least_cycles += (flight.entry.transfer.total() + path().bytes_per_cycle - 1) / path().bytes_per_cycle;
+  stats_.least_cycles +=
+      (flight.entry.transfer.total() + path().bytes_per_cycle - 1) / path().bytes_per_cycle;
   cycle_ += busy;
   accounted_ = port_.free = cycle_;
   flight.arrive = std::max(cycle_ + path().latency_cycles, last_arrive_);
@@ -258,7 +262,8 @@ void DmaEngine::collect() {
     const GmRequest& request = oldest.batch->requests[oldest.request];
     if (request.done_ps == kPending) return;
     // The flight of the oldest request is the first that still awaits one.
-    Flight& flight = *std::find_if(in_flight_.begin(), in_flight_.end(), [](const Flight& f) { return f.awaited > 0; });
+    Flight& flight =
+        *std::find_if(in_flight_.begin(), in_flight_.end(), [](const Flight& f) { return f.awaited > 0; });
     const config::DmaPathConfig& way = config_.paths[unit_.shared.program->ops[flight.entry.pc].path];
     const std::uint64_t there = clock.cycle(request.done_ps) + way.latency_cycles;
     const std::uint64_t width = (request.bytes + way.bytes_per_cycle - 1) / way.bytes_per_cycle;
@@ -295,7 +300,9 @@ bool DmaEngine::retire() {
   return true;
 }
 
-void DmaEngine::close(std::uint64_t cycle) { account(cycle, report::Stall::latency, cycle); }
+void DmaEngine::close(std::uint64_t cycle) {
+  account(cycle, report::Stall::latency, cycle);
+}
 
 std::string DmaEngine::standing() const {
   if (drained()) return {};

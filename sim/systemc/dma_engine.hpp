@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DMA engine: takes copies from its queue in order, cuts them into requests, keeps as many in flight as its path
-// allows, and finishes them in order.
+// A DMA engine: takes copies from its queue in order, cuts them into requests, keeps as many in flight as its
+// path allows, and finishes them in order.
 #pragma once
 
 #include <string>
@@ -28,7 +28,8 @@ struct DmaStats {
 
 class DmaEngine : public Process, private GmClient {
  public:
-  DmaEngine(const sc_core::sc_module_name& name, Session& session, CoreUnit& unit, std::uint8_t engine, DmaPort& port);
+  DmaEngine(const sc_core::sc_module_name& name, Session& session, CoreUnit& unit, std::uint8_t engine,
+            DmaPort& port);
 
   bool has_room() const { return queue_.size() < config_.queue_depth; }
   void push(QueueEntry entry);
@@ -47,21 +48,21 @@ class DmaEngine : public Process, private GmClient {
   struct Batch : GmBatch {
     std::size_t uncollected = 0;  // requests still named in outstanding_
   };
-  struct Outstanding {            // a request that was not collected yet
+  struct Outstanding {  // a request that was not collected yet
     Batch* batch;
     std::size_t request;
   };
   // A copy that was issued (all of it or in part), or a flag that follows one.
   struct Flight {
     QueueEntry entry;
-    bool issued = false;             // every request is out
-    std::uint64_t awaited = 0;       // requests without an answer
-    std::uint64_t arrive = 0;        // cycle of the last piece so far
+    bool issued = false;        // every request is out
+    std::uint64_t awaited = 0;  // requests without an answer
+    std::uint64_t arrive = 0;   // cycle of the last piece so far
   };
 
   void step() override;
   void gm_answered(GmBatch& batch) override;
-  bool issue();                      // false: nothing can be issued now
+  bool issue();  // false: nothing can be issued now
   bool start_entry();
   bool start_copy();
   bool start_wait();
@@ -70,8 +71,8 @@ class DmaEngine : public Process, private GmClient {
   std::uint64_t window_opens(std::uint64_t cycle);
   void add_request(Batch& batch, std::uint64_t cycle);
   void issue_local(Flight& flight);
-  void collect();                    // answers, in order of issue
-  bool retire();                     // the oldest flight, if it is over by now
+  void collect();  // answers, in order of issue
+  bool retire();   // the oldest flight, if it is over by now
   void account(std::uint64_t to, report::Stall cause, std::uint64_t since);
   void pop(std::uint64_t cycle);
   Batch& free_batch();
@@ -88,12 +89,12 @@ class DmaEngine : public Process, private GmClient {
   std::vector<std::unique_ptr<Batch>> batches_;
   std::vector<Batch*> free_batches_;
   core::Pieces pieces_;
-  bool issuing_ = false;             // the last flight still has pieces
-  bool needs_answer_ = false;        // nothing can go on before an answer comes
+  bool issuing_ = false;       // the last flight still has pieces
+  bool needs_answer_ = false;  // nothing can go on before an answer comes
   std::size_t path_index_ = 0;
-  std::uint64_t cycle_ = 0;          // when the next request may start
+  std::uint64_t cycle_ = 0;  // when the next request may start
   std::uint64_t accounted_ = 0;
-  std::uint64_t last_arrive_ = 0;    // of the return path
+  std::uint64_t last_arrive_ = 0;  // of the return path
   std::uint64_t last_finish_ = 0;
   DmaStats stats_;
   std::vector<std::uint64_t> read_bytes_;

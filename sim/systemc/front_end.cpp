@@ -56,11 +56,12 @@ void FrontEnd::spend(std::uint64_t instructions) {
     unit_.chip.poll(timer_.cycle());
   }
   if (alone_ >= kMostAlone)
-    throw Error(Category::stall, "endless-stream",
-                fmt::format("core {} has run {} instructions up to cycle {} without a transfer, a flag or its end: "
-                            "the loop here never ends",
-                            unit_.state.id, alone_, timer_.cycle()),
-                program_.where(pc_));
+    throw Error(
+        Category::stall, "endless-stream",
+        fmt::format("core {} has run {} instructions up to cycle {} without a transfer, a flag or its end: "
+                    "the loop here never ends",
+                    unit_.state.id, alone_, timer_.cycle()),
+        program_.where(pc_));
 }
 
 // At the end of a loop body: the next turn, or on behind it.
@@ -81,7 +82,8 @@ bool FrontEnd::one() {
   if (number >= 0) {
     const core::Block& block = program_.blocks[static_cast<std::size_t>(number)];
     // A loop around this block alone runs all its turns at once.
-    const bool whole_loop = !loops_.empty() && loops_.back().start == pc_ && loops_.back().end == pc_ + block.count;
+    const bool whole_loop =
+        !loops_.empty() && loops_.back().start == pc_ && loops_.back().end == pc_ + block.count;
     const std::uint64_t times = whole_loop ? loops_.back().left + 1 : 1;
     run_block(block, times);
     pc_ += block.count;
@@ -118,8 +120,10 @@ void FrontEnd::run_addressed(const core::Block& block) {
     const core::MicroOp& op = program_.ops[pc];
     timer_.issue(pc, core::bank_delay(op, unit_.state));
     if (values && op.timing.vector) unit_.state.note_registers(program_, pc);
-    if (values) core::execute(program_, pc, unit_.state);
-    else core::execute_bare(program_, pc, unit_.state);
+    if (values)
+      core::execute(program_, pc, unit_.state);
+    else
+      core::execute_bare(program_, pc, unit_.state);
   }
 }
 
@@ -128,15 +132,20 @@ bool FrontEnd::step_op(const core::MicroOp& op) {
     case isa::Family::Vector:
       if (op.op == Op::Vext) break;
       return vector_op(op);
-    case isa::Family::VectorMemory: return vector_op(op);
-    case isa::Family::Transfer: return transfer(op);
-    case isa::Family::Sync: return sync(op);
-    case isa::Family::Control: return control(op);
+    case isa::Family::VectorMemory:
+      return vector_op(op);
+    case isa::Family::Transfer:
+      return transfer(op);
+    case isa::Family::Sync:
+      return sync(op);
+    case isa::Family::Control:
+      return control(op);
     case isa::Family::Debug:
       debug(op);
       ++pc_;
       return true;
-    case isa::Family::Scalar: break;
+    case isa::Family::Scalar:
+      break;
   }
   if (op.op == Op::Vext && unit_.vector) {
     if (!unit_.vector->drained()) {
@@ -189,8 +198,10 @@ QueueEntry FrontEnd::entry(QueueEntry::Kind kind, std::uint64_t issued) const {
 }
 
 void FrontEnd::push(std::uint8_t engine, QueueEntry entry) {
-  if (engine == kVectorEngine) unit_.vector->push(std::move(entry));
-  else unit_.dma(engine).push(std::move(entry));
+  if (engine == kVectorEngine)
+    unit_.vector->push(std::move(entry));
+  else
+    unit_.dma(engine).push(std::move(entry));
 }
 
 bool FrontEnd::in_step(std::uint8_t engine) const {
@@ -211,7 +222,8 @@ bool FrontEnd::vector_op(const core::MicroOp& op) {
 bool FrontEnd::transfer(const core::MicroOp& op) {
   DmaEngine& engine = unit_.dma(op.engine);
   if (!queue_has_room(op.engine)) return false;
-  const config::DmaPathConfig& path = unit_.shared.core->dma.at(unit_.shared.target->engines[op.engine]).paths[op.path];
+  const config::DmaPathConfig& path =
+      unit_.shared.core->dma.at(unit_.shared.target->engines[op.engine]).paths[op.path];
   core::Transfer t = core::resolve_transfer(program_, pc_, unit_.state, unit_.shared.tensors,
                                             unit_.shared.machine->gm.bytes, path.alignment);
   QueueEntry item = entry(QueueEntry::Kind::copy, timer_.issue(pc_));
@@ -256,7 +268,8 @@ bool FrontEnd::sync(const core::MicroOp& op) {
     case Op::Barrier:
       if (!barrier(op)) return false;
       break;
-    default: return sync_cores();
+    default:
+      return sync_cores();
   }
   spend(1);
   alone_ = 0;
@@ -352,12 +365,23 @@ bool FrontEnd::control(const core::MicroOp& op) {
   const std::int64_t b = unit_.state.scalar(op.scalars[1]);
   bool taken = false;
   switch (op.op) {
-    case Op::Jmp: taken = true; break;
-    case Op::Beq: taken = a == b; break;
-    case Op::Bne: taken = a != b; break;
-    case Op::Blt: taken = a < b; break;
-    case Op::Bge: taken = a >= b; break;
-    default: break;
+    case Op::Jmp:
+      taken = true;
+      break;
+    case Op::Beq:
+      taken = a == b;
+      break;
+    case Op::Bne:
+      taken = a != b;
+      break;
+    case Op::Blt:
+      taken = a < b;
+      break;
+    case Op::Bge:
+      taken = a >= b;
+      break;
+    default:
+      break;
   }
   if (taken) timer_.wait_until(issued + op.timing.latency, report::Stall::dependency);
   pc_ = taken ? op.target : pc_ + 1;
@@ -378,37 +402,44 @@ void FrontEnd::loop(const core::MicroOp& op) {
 void FrontEnd::debug(const core::MicroOp& op) {
   spend(1);
   if (op.op == Op::Print) {
-    unit_.chip.print(fmt::format("core {} cycle {} {}: {}", unit_.state.id, timer_.cycle(), to_string(program_.where(pc_)),
-                                 unit_.state.scalar(op.scalars[0])));
+    unit_.chip.print(fmt::format("core {} cycle {} {}: {}", unit_.state.id, timer_.cycle(),
+                                 to_string(program_.where(pc_)), unit_.state.scalar(op.scalars[0])));
     return;
   }
   if (op.op == Op::Region) {
-    unit_.chip.region(program_.program->strings[static_cast<std::size_t>(op.scalars[0].value)], unit_.state.id,
-                      timer_.cycle());
+    unit_.chip.region(program_.program->strings[static_cast<std::size_t>(op.scalars[0].value)],
+                      unit_.state.id, timer_.cycle());
     return;
   }
   const std::int64_t a = unit_.state.scalar(op.scalars[0]);
   const std::int64_t b = unit_.state.scalar(op.scalars[1]);
   if (a != b)
     throw Error(Category::verdict, "assertion",
-                fmt::format("assertion failed on core {} in cycle {}: {} is not {}", unit_.state.id, timer_.cycle(), a, b),
+                fmt::format("assertion failed on core {} in cycle {}: {} is not {}", unit_.state.id,
+                            timer_.cycle(), a, b),
                 program_.where(pc_));
 }
 
 std::string FrontEnd::standing() const {
   const std::string where = to_string(program_.where(pc_));
   switch (wait_) {
-    case Wait::done: return {};
+    case Wait::done:
+      return {};
     case Wait::flag: {
       const core::FlagId flag = flag_of(program_.ops[pc_]);
       const auto set = unit_.flags.last_set(flag);
-      return fmt::format("front end: {}: waits for flag {}, which {}", where, unit_.flags.name(flag),
-                         set ? fmt::format("was last set at {} and taken since", to_string(*set)) : "nothing has ever set");
+      return fmt::format(
+          "front end: {}: waits for flag {}, which {}", where, unit_.flags.name(flag),
+          set ? fmt::format("was last set at {} and taken since", to_string(*set)) : "nothing has ever set");
     }
-    case Wait::room: return fmt::format("front end: {}: waits for room in a full queue", where);
-    case Wait::engines: return fmt::format("front end: {}: waits until its engines are done", where);
-    case Wait::cores: return fmt::format("front end: {}: waits at sync_cores", where);
-    case Wait::nothing: return fmt::format("front end: {}", where);
+    case Wait::room:
+      return fmt::format("front end: {}: waits for room in a full queue", where);
+    case Wait::engines:
+      return fmt::format("front end: {}: waits until its engines are done", where);
+    case Wait::cores:
+      return fmt::format("front end: {}: waits at sync_cores", where);
+    case Wait::nothing:
+      return fmt::format("front end: {}", where);
   }
   return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front of a core: follows the program, runs the scalar unit, and the vector unit in step with it where that has
-// no queue of its own; hands everything else to the engines' queues.
+// The front of a core: follows the program, runs the scalar unit, and the vector unit in step with it where
+// that has no queue of its own; hands everything else to the engines' queues.
 #pragma once
 
 #include <string>
@@ -40,11 +40,11 @@ class FrontEnd : public Process {
   };
 
   void step() override;
-  bool one();                              // false: it must wait
+  bool one();  // false: it must wait
   void run_block(const core::Block& block, std::uint64_t times);
   void run_addressed(const core::Block& block);
   bool step_op(const core::MicroOp& op);
-  bool vector_op(const core::MicroOp& op); // to the vector engine's queue
+  bool vector_op(const core::MicroOp& op);  // to the vector engine's queue
   bool transfer(const core::MicroOp& op);
   bool sync(const core::MicroOp& op);
   bool wait_flag(const core::MicroOp& op);
@@ -54,7 +54,7 @@ class FrontEnd : public Process {
   bool control(const core::MicroOp& op);
   void loop(const core::MicroOp& op);
   void debug(const core::MicroOp& op);
-  bool all_finished();                     // engines drained: the stream waits for them
+  bool all_finished();  // engines drained: the stream waits for them
   // Whether the engine's queue takes one more entry; if not, arranges to be woken.
   template <class Engine>
   bool has_room(const Engine& engine, std::uint8_t number);
@@ -63,7 +63,7 @@ class FrontEnd : public Process {
   void push(std::uint8_t engine, QueueEntry entry);
   core::FlagId flag_of(const core::MicroOp& op) const;
   void turn_loops();
-  bool in_step(std::uint8_t engine) const; // runs in this stream
+  bool in_step(std::uint8_t engine) const;  // runs in this stream
   void spend(std::uint64_t instructions);
 
   CoreUnit& unit_;
@@ -77,7 +77,7 @@ class FrontEnd : public Process {
   std::uint64_t finished_ = 0;
   std::uint64_t instructions_ = 0;
   std::uint64_t block_flops_ = 0;
-  std::uint64_t alone_ = 0;                // instructions since anything but scalar and control work happened
+  std::uint64_t alone_ = 0;  // instructions since anything but scalar and control work happened
   std::uint64_t unpolled_ = 0;
 };
 

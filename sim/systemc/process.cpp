@@ -24,14 +24,18 @@ void Process::run() {
 }
 
 void Process::wake_at_ps(std::uint64_t ps) {
-  if (stepping_) wish_ = std::min(wish_, ps);
-  else notify(ps);
+  if (stepping_)
+    wish_ = std::min(wish_, ps);
+  else
+    notify(ps);
 }
 
 void Process::notify(std::uint64_t ps) {
   const std::uint64_t now = now_ps();
-  if (ps <= now) wake_.notify(sc_core::SC_ZERO_TIME);
-  else wake_.notify(sc_core::sc_time::from_value(ps - now));
+  if (ps <= now)
+    wake_.notify(sc_core::SC_ZERO_TIME);
+  else
+    wake_.notify(sc_core::sc_time::from_value(ps - now));
 }
 
 }  // namespace npulab::systemc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base of every engine: one SC_METHOD that sleeps on one event. Whatever an engine waits for lies in counts and
-// queues; a wake-up only makes it look again.
+// Base of every engine: one SC_METHOD that sleeps on one event. Whatever an engine waits for lies in counts
+// and queues; a wake-up only makes it look again.
 #pragma once
 
 #include <cstdint>

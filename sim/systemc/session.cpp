@@ -31,7 +31,9 @@ Scope::Scope(sc_core::sc_simcontext& context)
   sc_core::sc_curr_simcontext = &context;
 }
 
-Scope::~Scope() { sc_core::sc_curr_simcontext = previous_; }
+Scope::~Scope() {
+  sc_core::sc_curr_simcontext = previous_;
+}
 
 Session::Session() {
   const std::lock_guard lock(systemc_lock());
@@ -53,6 +55,8 @@ void Session::run() {
   if (error_) std::rethrow_exception(error_);
 }
 
-std::uint64_t Session::now_ps() const { return sc_core::sc_time_stamp().value(); }
+std::uint64_t Session::now_ps() const {
+  return sc_core::sc_time_stamp().value();
+}
 
 }  // namespace npulab::systemc

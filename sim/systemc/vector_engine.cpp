@@ -58,8 +58,10 @@ void VectorEngine::step() {
   while (!queue_.empty() && take()) {
   }
   if (!queue_.empty()) return;
-  if (reached(finished_)) unit_.engine_drained();
-  else wake_at(finished_);
+  if (reached(finished_))
+    unit_.engine_drained();
+  else
+    wake_at(finished_);
 }
 
 void VectorEngine::account(std::uint64_t to, report::Stall cause, std::uint64_t since) {
@@ -85,7 +87,8 @@ bool VectorEngine::sync_entry(QueueEntry& entry) {
   const Where where = unit_.shared.program->where(entry.pc);
   switch (entry.kind) {
     case QueueEntry::Kind::set:
-      unit_.publish(entry.flag, std::max(since, finished_) + unit_.shared.core->sync.flag_latency_cycles, where);
+      unit_.publish(entry.flag, std::max(since, finished_) + unit_.shared.core->sync.flag_latency_cycles,
+                    where);
       pop(since);
       return true;
     case QueueEntry::Kind::wait: {
@@ -108,14 +111,17 @@ bool VectorEngine::sync_entry(QueueEntry& entry) {
       pop(free_);
       return true;
     case QueueEntry::Kind::copy:
-    case QueueEntry::Kind::vector: break;
+    case QueueEntry::Kind::vector:
+      break;
   }
   throw Error(Category::internal, "wrong-queue", "a copy came to the vector unit");
 }
 
 void VectorEngine::run(QueueEntry& entry) {
-  if (unit_.state.target.form == isa::OperandForm::ub) run_ub(entry);
-  else run_registers(entry);
+  if (unit_.state.target.form == isa::OperandForm::ub)
+    run_ub(entry);
+  else
+    run_registers(entry);
 }
 
 void VectorEngine::run_registers(QueueEntry& entry) {
@@ -165,7 +171,8 @@ void VectorEngine::run_ub(QueueEntry& entry) {
   const std::uint64_t start = std::max(since, operands_ready(access));
   account(start, report::Stall::dependency, since);
   const std::uint64_t least = op.unit_timing.interval * access.repeats;
-  const std::uint64_t taken = cost::ub_cycles(op.unit_timing.interval, access.repeats, core::ub_bank_cycles(access, unit_.state));
+  const std::uint64_t taken =
+      cost::ub_cycles(op.unit_timing.interval, access.repeats, core::ub_bank_cycles(access, unit_.state));
   cycles_.busy += least;
   cycles_[report::Stall::bank_conflict] += taken - least;
   accounted_ = start + taken;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vector unit with a queue of its own (queue_depth > 0): works through operations in order, in register or UB form.
+// A vector unit with a queue of its own (queue_depth > 0): works through operations in order, in register or
+// UB form.
 #pragma once
 
 #include <string>
@@ -20,7 +21,7 @@ class VectorEngine : public Process {
   bool drained() const { return queue_.empty() && reached(finished_); }
   std::uint64_t finished() const { return finished_; }
   report::EngineCycles& cycles() { return cycles_; }
-  std::uint64_t read_bytes() const { return read_bytes_; }     // of the vector buffer, UB form
+  std::uint64_t read_bytes() const { return read_bytes_; }  // of the vector buffer, UB form
   std::uint64_t written_bytes() const { return written_bytes_; }
   void reset(std::uint64_t cycle);
   std::string standing() const override;
@@ -34,7 +35,7 @@ class VectorEngine : public Process {
   };
 
   void step() override;
-  bool take();                 // the entry at the head; false: it must wait
+  bool take();  // the entry at the head; false: it must wait
   bool sync_entry(QueueEntry& entry);
   void run(QueueEntry& entry);
   void run_registers(QueueEntry& entry);
@@ -45,9 +46,9 @@ class VectorEngine : public Process {
 
   CoreUnit& unit_;
   Ring<QueueEntry> queue_;
-  core::Issue issue_;                 // register form
-  Ring<Result> results_;        // UB form, newest last
-  std::uint64_t free_ = 0;            // UB form: when the next operation may start
+  core::Issue issue_;       // register form
+  Ring<Result> results_;    // UB form, newest last
+  std::uint64_t free_ = 0;  // UB form: when the next operation may start
   std::uint64_t accounted_ = 0;
   std::uint64_t finished_ = 0;
   report::EngineCycles cycles_;

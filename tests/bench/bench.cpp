@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wall clock of the simulator as ratios to OpenBLAS, one thread, both in turn in one run. Prints, gates nothing.
+// Wall clock of the simulator as ratios to OpenBLAS, one thread, both in turn in one run. Prints, gates
+// nothing.
 #include <cblas.h>
 #include <fmt/core.h>
 
@@ -87,7 +88,8 @@ void gemv(int m, int k) {
   const auto reference = [&] {
     cblas_sgemv(CblasRowMajor, CblasNoTrans, m, k, 1.0F, a.data(), k, x.data(), 1, 0.0F, y.data(), 1);
   };
-  fmt::print("GEMV {} x {} on ascend910_opsblas, 32 cores, against OpenBLAS sgemv, {} rounds in turn\n", m, k, kRounds);
+  fmt::print("GEMV {} x {} on ascend910_opsblas, 32 cores, against OpenBLAS sgemv, {} rounds in turn\n", m, k,
+             kRounds);
   for (const Case& c : kCases) {
     SimulationOptions options;
     options.timing_only = c.timing_only;
@@ -105,7 +107,8 @@ void gemv(int m, int k) {
     }
     const double seconds = median(simulated);
     fmt::print("  {:<52} {:7.2f} ms  sgemv {:6.2f} ms  ratio {:6.2f}{}  {:6.1f} M instructions/s\n", c.name,
-               seconds * 1e3, median(blas) * 1e3, median(ratios), c.bar > 0 ? fmt::format(" (bar {})", c.bar) : "",
+               seconds * 1e3, median(blas) * 1e3, median(ratios),
+               c.bar > 0 ? fmt::format(" (bar {})", c.bar) : "",
                static_cast<double>(instructions) / seconds / 1e6);
   }
 }
@@ -126,8 +129,9 @@ void start_up() {
     Job job("gemv/vectorized", "ascend910_opsblas", {{"M", 16}, {"K", 16}});
     job.run();
   });
-  fmt::print("load machine, assemble and run gemv/vectorized 16 x 16 on ascend910_opsblas: {:.1f} ms (bar 50)\n",
-             seconds * 1e3);
+  fmt::print(
+      "load machine, assemble and run gemv/vectorized 16 x 16 on ascend910_opsblas: {:.1f} ms (bar 50)\n",
+      seconds * 1e3);
 }
 
 }  // namespace
@@ -138,7 +142,8 @@ int main(int argc, char** argv) {
   setenv("OPENBLAS_NUM_THREADS", "1", 1);
   const int size = argc > 1 ? std::atoi(argv[1]) : 4096;
   if (size < 16 || size > 16384) {
-    fmt::print(stderr, "usage: npulab_bench [SIZE]: rows and columns of the matrix, 16…16384 (default 4096)\n");
+    fmt::print(stderr,
+               "usage: npulab_bench [SIZE]: rows and columns of the matrix, 16…16384 (default 4096)\n");
     return 2;
   }
   fmt::print("values by {}\n", npulab::values::simd_path());

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from cli.cli_support import good, npulab, refused, write_copy
-from support import ROOT
 
 SUITE = """\
 cases:

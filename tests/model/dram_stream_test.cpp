@@ -136,7 +136,8 @@ TEST(DramStream, TM_05_ideal_stream_reaches_nine_tenths_of_the_peak) {
   config::GmConfig config = hbm();
   config.t_rfc_ns = 160;
   EXPECT_GT(stream_gbps(config), 0.92 * 1200);
-  // Without refresh what is missing is the hash: streams meet on a channel by chance, as on any hashed memory.
+  // Without refresh what is missing is the hash: streams meet on a channel by chance, as on any hashed
+  // memory.
   config.refresh = config::Refresh::none;
   EXPECT_GT(stream_gbps(config), 0.93 * 1200);
   EXPECT_LE(stream_gbps(config), 1200);

@@ -20,7 +20,8 @@ inline config::Machine machine(const std::string& name, const std::vector<std::s
   return config::load_machine(name, options);
 }
 
-inline isa::Kernel assemble(const std::string& body, const config::Machine& m, const isa::ParamValues& params = {}) {
+inline isa::Kernel assemble(const std::string& body, const config::Machine& m,
+                            const isa::ParamValues& params = {}) {
   return isa::assemble({"test.npu", body}, config::make_target(m), params);
 }
 
@@ -45,7 +46,8 @@ struct Run {
 
 // Inputs not named are filled with 0, 1, 2, … bytes (modulo 97, so that rows differ).
 inline Run run(const config::Machine& m, const std::string& body, SimulationOptions options = {},
-               const std::map<std::string, std::vector<std::byte>>& inputs = {}, const isa::ParamValues& params = {}) {
+               const std::map<std::string, std::vector<std::byte>>& inputs = {},
+               const isa::ParamValues& params = {}) {
   Simulation simulation(m, assemble(body, m, params), std::move(options));
   std::map<std::string, std::vector<std::byte>> kept = inputs;
   for (const isa::Tensor& tensor : simulation.kernel().header.tensors) {
