@@ -42,8 +42,8 @@ def test_ten_thousand_runs_neither_grow_nor_slow_down(twice: str) -> None:
     growth = resident_kib() - before
     assert result.y[3] == 6
     assert growth <= MOST_GROWTH_KIB, f"{growth} KiB more after {RUNS - EDGE} runs"
-    # The median, as other programs on the machine disturb single runs.
-    first, last = np.median(times[:EDGE]), np.median(times[-EDGE:])
+    # The fastest runs: other programs on the machine slow the rest down.
+    first, last = (float(np.quantile(part, 0.05)) for part in (times[:EDGE], times[-EDGE:]))
     assert last <= MOST_SLOWDOWN * first, f"from {first * 1e6:.0f} to {last * 1e6:.0f} us a run"
 
 
