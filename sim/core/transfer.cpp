@@ -108,6 +108,16 @@ struct RowCopy {
     return address.tensor_base;
   }
 
+  // Brings the next row of gm near: rows lie far apart, and the host's own prefetcher starts anew for each.
+  void fetch_ahead(std::int64_t src) const {
+    constexpr std::uint64_t kMost = 1024;
+    constexpr std::uint64_t kLine = 64;
+    if (t.from != isa::kGmSpace || t.bytes > kMost) return;
+    const std::byte* next = gm.contiguous(static_cast<std::uint64_t>(src), t.bytes);
+    if (next == nullptr) return;
+    for (std::uint64_t line = 0; line < t.bytes; line += kLine) __builtin_prefetch(next + line);
+  }
+
   void row(std::int64_t src, std::int64_t dst) {
     const auto from = static_cast<std::uint64_t>(src);
     const auto to = static_cast<std::uint64_t>(dst);
@@ -195,6 +205,7 @@ void apply_transfer(const DecodedProgram& program, const Transfer& t, CoreState&
     for (std::uint64_t row = 0; row < t.count; ++row) {
       const auto r = static_cast<std::int64_t>(row);
       const auto p = static_cast<std::int64_t>(plane);
+      if (row + 1 < t.count) copy.fetch_ahead(t.src + (r + 1) * t.src_pitch + p * t.src_pitch2);
       copy.row(t.src + r * t.src_pitch + p * t.src_pitch2, t.dst + r * t.dst_pitch + p * t.dst_pitch2);
     }
   }

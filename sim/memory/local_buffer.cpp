@@ -25,7 +25,7 @@ unsigned cycles_of_run(const config::BufferConfig& config, std::uint64_t words) 
 }  // namespace
 
 LocalBuffer::LocalBuffer(std::string name, const config::BufferConfig& config)
-    : name_(std::move(name)), config_(config), shadow_(ceil_div(config.bytes, kWordBits)) {}
+    : name_(std::move(name)), config_(config) {}
 
 void LocalBuffer::reset() {
   std::fill(bytes_.begin(), bytes_.end(), kPoison);

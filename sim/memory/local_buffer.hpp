@@ -35,9 +35,13 @@ class LocalBuffer {
   }
   // The first byte of the range that nobody wrote, or its end.
   std::uint64_t first_unwritten(std::uint64_t offset, std::uint64_t n) const {
+    if (shadow_.empty()) return n == 0 ? offset + n : offset;
     return first_clear_bit(shadow_.data(), offset, offset + n);
   }
-  void mark_written(std::uint64_t offset, std::uint64_t n) { set_bits(shadow_.data(), offset, offset + n); }
+  void mark_written(std::uint64_t offset, std::uint64_t n) {
+    if (shadow_.empty()) shadow_.resize((config_.bytes + kWordBits - 1) / kWordBits);
+    set_bits(shadow_.data(), offset, offset + n);
+  }
 
   // Cycles that one access to `count` elements takes, the first at `offset`, each `stride` bytes (0 and
   // negative too) after the one before: the most distinct words that fall on one bank, over the bank's ports.
