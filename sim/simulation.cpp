@@ -247,9 +247,11 @@ report::Report Simulation::Impl::run() {
   shared.port = port.get();
   systemc::Chip chip(session, shared, cores, listener(),
                      construction_order(cores, options.construction_seed));
+  cache->forget();
   for (std::uint32_t i = 0; i <= options.warmup; ++i) {
     load_inputs();
     lines.clear();
+    diagnostics = {};
     chip.run(session);
     cache->settle(lines);
   }

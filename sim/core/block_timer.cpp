@@ -95,6 +95,10 @@ void BlockCache::settle(LineCounters& lines) {
   }
 }
 
+void BlockCache::forget() {
+  for (auto& [key, transition] : transitions_) transition.hits = 0;
+}
+
 BlockTimer::BlockTimer(const DecodedProgram& program, const config::CoreTypeConfig& core, BlockCache* cache,
                        LineCounters& lines)
     : program_(program), cache_(cache), lines_(lines), issue_(core), scratch_(core) {}

@@ -59,6 +59,8 @@ class BlockCache {
 
   // Adds starts and waits of all hits to `lines` and forgets the hits.
   void settle(LineCounters& lines);
+  // Forgets the hits of a run that did not come to its end.
+  void forget();
 
  private:
   struct Hash {

@@ -38,6 +38,7 @@ class Decoder {
   void broadcast_operand(MicroOp& op, isa::DType element, const Operand& operand) const;
   void operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t slot, const Operand& operand) const;
   void transfer(MicroOp& op, const isa::Instruction& instruction) const;
+  bool overlaps(const isa::InstructionInfo& row, const isa::Instruction& instruction) const;
   void choose_shape(MicroOp& op) const;
   void queue_timing(MicroOp& op) const;
   bool queued(const MicroOp& op) const {
@@ -176,6 +177,27 @@ void Decoder::transfer(MicroOp& op, const isa::Instruction& instruction) const {
   throw Error(Category::internal, "no-path", "a copy passed the check without a path");
 }
 
+// What lane functions leave out: dst may be a source of its width, and any source of vcvt, but not a part of
+// one.
+bool Decoder::overlaps(const isa::InstructionInfo& row, const isa::Instruction& instruction) const {
+  const std::span<const isa::Slot> slots = isa::info(row.format).slots;
+  const std::uint32_t register_bytes = target_.register_bits / 8;
+  const auto bytes = [&](std::size_t slot) {
+    return isa::slot_bytes(row, slot, instruction.type, instruction.type2, target_.operation_bits);
+  };
+  const Operand& dst = instruction.operands[0];
+  if (row.family != isa::Family::Vector || dst.kind != OperandKind::vreg) return false;
+  const std::uint32_t first = dst.reg * register_bytes;
+  for (std::size_t slot = 1; slot < slots.size(); ++slot) {
+    const Operand& source = instruction.operands[slot];
+    if (source.kind != OperandKind::vreg) continue;
+    const std::uint32_t source_first = source.reg * register_bytes;
+    if (source_first >= first + bytes(0) || first >= source_first + bytes(slot)) continue;
+    if (source_first != first || (bytes(slot) != bytes(0) && row.op != Op::Vcvt)) return true;
+  }
+  return false;
+}
+
 void Decoder::choose_shape(MicroOp& op) const {
   if (target_.form != isa::OperandForm::registers || op.mod_set != 0) {
     const bool only_increment = op.mod_set == 1U << static_cast<unsigned>(Mod::inc);
@@ -186,7 +208,7 @@ void Decoder::choose_shape(MicroOp& op) const {
                          op.format == Format::Ternary || op.format == Format::WideTernary ||
                          op.format == Format::DotTernary || op.format == Format::Select ||
                          op.format == Format::Convert;
-  if (lane_wise && op.broadcast == 0 && op.op != Op::Vperm) op.shape = Shape::lanes_full;
+  if (lane_wise && op.broadcast == 0 && !op.overlaps && op.op != Op::Vperm) op.shape = Shape::lanes_full;
 }
 
 // The stream only hands the operation over; the unit's scoreboard does the rest.
@@ -244,6 +266,7 @@ MicroOp Decoder::decode(const isa::Instruction& instruction) const {
         op.timing.scalar_write2 = instruction.operands[slot].reg;
   }
   if (op.op == Op::Copy) transfer(op, instruction);
+  op.overlaps = overlaps(row, instruction);
   choose_shape(op);
   if (queued(op)) queue_timing(op);
   return op;

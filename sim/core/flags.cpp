@@ -62,6 +62,7 @@ void Flags::finish() {
         const FlagId flag{static_cast<std::uint8_t>(source), static_cast<std::uint8_t>(destination), id};
         const Flag& f = flags_[index(flag)];
         if (f.sets.empty()) continue;
+        if (f.sets.size() > most_) overflow(flag, f.set_at, f.sets[most_]);
         diagnostics_.add(
             Severity::error, "flag-unbalanced",
             fmt::format("flag {} on core {} was set {} times and waited for {} times: a set without its "

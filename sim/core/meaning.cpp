@@ -79,6 +79,22 @@ std::uint32_t compact(std::uint64_t mask, std::uint32_t lanes, unsigned size, co
 
 }  // namespace
 
+bool mask_allows(const MicroOp& op, const CoreState& state, std::uint32_t lane) {
+  if (!op.has(Mod::mask)) return true;
+  const auto mask = static_cast<std::uint64_t>(state.scalar(op.mod(Mod::mask)));
+  return lane < kMaskLanes && (mask >> lane & 1U) != 0;
+}
+
+void copy_lane(isa::DType type, std::byte* to, const std::byte* from, std::uint32_t lane) {
+  if (type == isa::DType::i4) {
+    const std::byte part = lane % 2 == 0 ? std::byte{0x0f} : std::byte{0xf0};
+    to[lane / 2] = (to[lane / 2] & ~part) | (from[lane / 2] & part);
+    return;
+  }
+  const std::size_t size = element_size(type);
+  std::memcpy(to + lane * size, from + lane * size, size);
+}
+
 void reduce(const MicroOp& op, const CoreState& state, std::byte* dst, const std::byte* a,
             std::uint32_t lanes) {
   std::memset(dst, 0, element_size(op.type));
@@ -98,33 +114,26 @@ namespace {
 // leaves them out and clears the lanes above 0).
 void masked_lanes(const MicroOp& op, CoreState& state, std::byte* dst, Sources sources, std::uint32_t lanes) {
   const std::uint32_t active = active_lanes(op, state, lanes);
-  const unsigned size = element_size(op.type);
   Element element{};
   sources = with_broadcast(op, state, sources, element);
   if (op.flops_per_lane != 0 && (op.has(Mod::n) || op.has(Mod::mask))) count_flops(op, state, lanes);
   if (op.format == Format::Reduction) {
     Element result{};
     reduce(op, state, result.data(), sources.a, active);
-    std::memset(dst, 0, std::size_t{lanes} * size);
-    std::memcpy(dst, result.data(), size);
+    std::memset(dst, 0, std::size_t{lanes} * element_size(op.type));
+    std::memcpy(dst, result.data(), element_size(op.type));
     return;
   }
-  if (!op.has(Mod::mask)) {
-    if (op.type == isa::DType::i4 && active % 2 != 0) {  // the odd nibble's neighbour stays
-      const std::byte old = dst[active / 2];
-      op.lane(dst, sources.a, sources.b, sources.c, active);
-      dst[active / 2] = (dst[active / 2] & std::byte{0x0f}) | (old & std::byte{0xf0});
-      return;
-    }
-    if (active > 0) op.lane(dst, sources.a, sources.b, sources.c, active);
+  if (active == 0) return;
+  if (!op.has(Mod::mask) && !op.overlaps) {
+    op.lane(dst, sources.a, sources.b, sources.c,
+            active);  // leaves the neighbour of an odd last nibble alone
     return;
   }
-  const auto mask = static_cast<std::uint64_t>(state.scalar(op.mod(Mod::mask)));
   std::vector<std::byte> result(dst, dst + (std::size_t{lanes} * isa::bits(op.type) + 7) / 8);
-  if (active > 0) op.lane(result.data(), sources.a, sources.b, sources.c, active);
-  for (std::uint32_t i = 0; i < std::min(active, kMaskLanes); ++i)
-    if ((mask >> i & 1U) != 0)
-      std::memcpy(dst + std::size_t{i} * size, result.data() + std::size_t{i} * size, size);
+  op.lane(result.data(), sources.a, sources.b, sources.c, active);
+  for (std::uint32_t i = 0; i < active; ++i)
+    if (mask_allows(op, state, i)) copy_lane(op.type, dst, result.data(), i);
 }
 
 // Every lane is worked out on the side (dst may be a source, and the lane count bounds `a`); the active ones
@@ -142,11 +151,8 @@ void permute(const MicroOp& op, CoreState& state, std::byte* dst, Sources source
   std::vector<std::byte> result(std::size_t{op.lanes} * size);
   op.lane(result.data(), sources.a, sources.b, nullptr, op.lanes);
   const std::uint32_t active = active_lanes(op, state, op.lanes);
-  const std::uint64_t mask =
-      op.has(Mod::mask) ? static_cast<std::uint64_t>(state.scalar(op.mod(Mod::mask))) : ~std::uint64_t{0};
   for (std::uint32_t i = 0; i < active; ++i)
-    if (!op.has(Mod::mask) || (i < kMaskLanes && (mask >> i & 1U) != 0))
-      std::memcpy(dst + std::size_t{i} * size, result.data() + std::size_t{i} * size, size);
+    if (mask_allows(op, state, i)) copy_lane(op.type, dst, result.data(), i);
 }
 
 void vector_lanes(Frame f) {
@@ -157,7 +163,9 @@ void vector_lanes(Frame f) {
     std::array<std::byte, 8> element{};
     const unsigned size = element_size(op.type);
     broadcast_element(op, f.state, op.a, 1, element.data(), size);
-    replicate(element.data(), size, active_lanes(op, f.state, op.lanes), dst);
+    const std::uint32_t active = active_lanes(op, f.state, op.lanes);
+    for (std::uint32_t i = 0; i < active; ++i)
+      if (mask_allows(op, f.state, i)) std::memcpy(dst + std::size_t{i} * size, element.data(), size);
     return;
   }
   if (op.op == Op::Vperm) {
@@ -206,6 +214,7 @@ void meaning<Op::Vld>(Frame f) {
   const Address& address = op.addresses[1];
   const std::uint32_t active = active_lanes(op, f.state, op.lanes);
   const unsigned size = element_size(op.type);
+  if (op.has(Mod::stride)) check_modifiers(f.program, f.pc, f.state);
   const std::int64_t stride = op.has(Mod::stride) ? f.state.scalar(op.mod(Mod::stride)) : size;
   const std::int64_t offset = f.state.offset(address);
   std::byte* dst = vector_at(f.state, op.dst);
@@ -235,6 +244,7 @@ void meaning<Op::Vst>(Frame f) {
   const Address& address = op.addresses[0];
   const std::uint32_t active = active_lanes(op, f.state, op.lanes);
   const unsigned size = element_size(op.type);
+  if (op.has(Mod::stride)) check_modifiers(f.program, f.pc, f.state);
   const std::int64_t stride = op.has(Mod::stride) ? f.state.scalar(op.mod(Mod::stride)) : size;
   const std::int64_t offset = f.state.offset(address);
   if (active > 0) {
@@ -428,38 +438,6 @@ void post_increment(const MicroOp& op, CoreState& state) {
 std::uint32_t active_lanes(const MicroOp& op, const CoreState& state, std::uint32_t lanes) {
   if (!op.has(Mod::n)) return lanes;
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(state.scalar(op.mod(Mod::n)), 0, lanes));
-}
-
-std::byte* local_address(const DecodedProgram& program, std::uint32_t pc, CoreState& state,
-                         std::uint8_t space, std::int64_t offset, std::uint64_t bytes, bool write) {
-  memory::LocalBuffer& buffer = state.buffer(space);
-  const std::uint64_t size = buffer.size();
-  const auto refuse = [&](const char* code, const std::string& rule) {
-    throw Error(Category::verdict, code,
-                fmt::format("{} {} {}[{}…{}] (0x{:x}) on core {}: {}", isa::info(program.ops[pc].op).mnemonic,
-                            write ? "writes" : "reads", buffer.name(), offset,
-                            static_cast<std::uint64_t>(offset) + bytes - 1,
-                            static_cast<std::uint64_t>(offset), state.id, rule),
-                program.where(pc));
-  };
-  if (offset < 0 || bytes > size || static_cast<std::uint64_t>(offset) > size - bytes)
-    refuse("out-of-bounds", fmt::format("{} has bytes 0…{}", buffer.name(), size - 1));
-  const std::uint64_t alignment = state.target.spaces[space].alignment;
-  if (alignment > 1 && static_cast<std::uint64_t>(offset) % alignment != 0)
-    refuse("misaligned", fmt::format("addresses in {} are multiples of {}", buffer.name(), alignment));
-  return buffer.data() + offset;
-}
-
-void check_written(const DecodedProgram& program, std::uint32_t pc, CoreState& state, std::uint8_t space,
-                   std::int64_t offset, std::uint64_t bytes) {
-  if (state.sanitize == Sanitize::off) return;
-  const memory::LocalBuffer& buffer = state.buffer(space);
-  if (buffer.written(static_cast<std::uint64_t>(offset), bytes)) return;
-  state.diagnostics.add(Severity::error, "uninitialised-read",
-                        fmt::format("{} reads {}[{}…{}] on core {}: not all of it was ever written",
-                                    isa::info(program.ops[pc].op).mnemonic, buffer.name(), offset,
-                                    static_cast<std::uint64_t>(offset) + bytes - 1, state.id),
-                        program.where(pc), state.id);
 }
 
 void execute(const DecodedProgram& program, std::uint32_t pc, CoreState& state) {

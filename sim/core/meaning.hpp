@@ -18,6 +18,9 @@ void execute(const DecodedProgram& program, std::uint32_t pc, const MicroOp& op,
 void post_increment(const MicroOp& op, CoreState& state);
 // The operation with every scalar register replaced by its value now, for a queue that runs later.
 MicroOp freeze(const MicroOp& op, const CoreState& state);
+// Refuses numbers that only now are known and lie outside a modifier's range: strides, repeats. `n` and
+// `mask` take any value. Errors: verdict "value-range".
+void check_modifiers(const DecodedProgram& program, std::uint32_t pc, const CoreState& state);
 // Cycles beyond the first that the banks need for a memory operation of the register form.
 std::uint32_t bank_delay(const MicroOp& op, CoreState& state);
 
@@ -40,6 +43,11 @@ void check_written(const DecodedProgram& program, std::uint32_t pc, CoreState& s
 // Lanes that take part: min(n, lanes), n negative counts as 0.
 std::uint32_t active_lanes(const MicroOp& op, const CoreState& state, std::uint32_t lanes);
 
+// Whether the operation's mask, if it has one, lets a lane take part.
+bool mask_allows(const MicroOp& op, const CoreState& state, std::uint32_t lane);
+// Copies one element; of i4 its half of the byte.
+void copy_lane(isa::DType type, std::byte* to, const std::byte* from, std::uint32_t lane);
+
 // A reduction over `lanes` elements at `a`, those without a mask bit left out and the others moved together.
 void reduce(const MicroOp& op, const CoreState& state, std::byte* dst, const std::byte* a,
             std::uint32_t lanes);
@@ -50,9 +58,13 @@ struct UbOperand {
   std::int64_t offset = 0;        // of the first block, bytes
   std::int64_t block_stride = 0;  // bytes
   std::int64_t repeat_stride = 0;
-  std::uint32_t blocks = 0;  // 32-byte blocks per repeat that are touched
-  std::uint32_t bytes = 0;   // bytes per repeat that are touched
+  std::uint32_t blocks = 0;      // 32-byte blocks per repeat that are touched
+  std::uint32_t bytes = 0;       // bytes per repeat that are touched
+  std::uint32_t last_block = 0;  // bytes of the last of these blocks
   bool used = false;
+
+  // From the first byte to behind the last one over all repeats.
+  std::uint64_t reach(std::uint64_t repeats) const;
 };
 struct UbAccess {
   std::uint64_t repeats = 0;
@@ -60,6 +72,9 @@ struct UbAccess {
   UbOperand dst, a, b, c;
 };
 UbAccess ub_access(const MicroOp& op, const CoreState& state);
+// Refuses an instruction that leaves its buffer, with or without values. Errors: verdict "out-of-bounds",
+// "misaligned".
+void check_ub(const DecodedProgram& program, std::uint32_t pc, CoreState& state, const UbAccess& access);
 void execute_ub(const DecodedProgram& program, std::uint32_t pc, const MicroOp& op, CoreState& state,
                 const UbAccess& access);
 // Cycles that the banks need for each repeat, summed: reads and the write of a repeat are served side by

@@ -80,6 +80,7 @@ struct MicroOp {
   std::uint8_t broadcast = 0;  // how slot b (or value) is made: 0 as is, 1 lane, 2 scalar, 3 constant
   std::array<std::byte, 8> constant{};  // the immediate as an element of the type
   std::uint32_t flops_per_lane = 0;
+  bool overlaps = false;  // dst shares registers with a source in a way that lane functions do not allow
 
   std::uint8_t engine = 0;       // copy, barrier: which engine; flags: destination
   std::uint8_t engine_from = 0;  // flags: source
@@ -94,7 +95,7 @@ struct MicroOp {
 
 // What the value loop needs of a frequent operation, in one cache line: a program of thousands of operations
 // stays in the host's caches.
-struct HotOp {
+struct alignas(64) HotOp {
   values::LaneFunction lane = nullptr;  // lanes_full
   std::int64_t base = 0;                // load_full: constant part of the offset
   std::int64_t increment = 0;           // added to the base register afterwards
@@ -105,7 +106,7 @@ struct HotOp {
   std::uint8_t space = 0;
   std::uint8_t base_reg = isa::kNoRegister;
 };
-static_assert(sizeof(HotOp) <= 64);
+static_assert(sizeof(HotOp) == 64);
 
 inline constexpr std::size_t kMostVectorRegisters = 256;
 using RegisterSet = std::bitset<kMostVectorRegisters>;

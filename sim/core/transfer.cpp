@@ -184,10 +184,17 @@ Transfer resolve_transfer(const DecodedProgram& program, std::uint32_t pc, const
     if (t.pad_to == 0 || t.count == 0 || t.count2 == 0) t.count2 = t.count = t.bytes = t.pad_to = 0;
   }
   if (t.count == 0) return t;
-  if (static_cast<Wide>(t.bytes) * static_cast<Wide>(t.count) * static_cast<Wide>(t.count2) > (Wide{1} << 48))
+  if (op.has(Mod::pad_to) && t.pad_to < t.bytes)
+    throw Error(Category::verdict, "bad-size",
+                fmt::format("copy with pad_to = {} on core {}: a row has {} bytes already", t.pad_to,
+                            state.id, t.bytes),
+                program.where(pc));
+  const std::uint64_t row_bytes = std::max(t.bytes, t.pad_to);
+  if (static_cast<Wide>(row_bytes) * static_cast<Wide>(t.count) * static_cast<Wide>(t.count2) >
+      (Wide{1} << 48))
     throw Error(Category::verdict, "bad-size",
                 fmt::format("copy of {} x {} x {} bytes on core {} is more than 2^48", t.count2, t.count,
-                            t.bytes, state.id),
+                            row_bytes, state.id),
                 program.where(pc));
   const SideCheck check{program, state, tensors, gm_bytes, gm_alignment};
   check_side(check, pc, op.addresses[1], range(t, t.src, t.src_pitch, t.src_pitch2, t.bytes), false,
@@ -225,9 +232,9 @@ Pieces::Piece Pieces::next() {
       base_ + static_cast<std::int64_t>(row_) * pitch_ + static_cast<std::int64_t>(plane_) * pitch2_;
   const std::uint64_t address = static_cast<std::uint64_t>(row) + position_;
   const std::uint64_t to_boundary = request_bytes_ - address % request_bytes_;
-  const auto bytes = static_cast<std::uint32_t>(std::min(to_boundary, transfer_.bytes - position_));
+  const auto bytes = static_cast<std::uint32_t>(std::min(to_boundary, transfer_.row_bytes() - position_));
   position_ += bytes;
-  if (position_ == transfer_.bytes) {
+  if (position_ == transfer_.row_bytes()) {
     position_ = 0;
     if (++row_ == transfer_.count) {
       row_ = 0;

@@ -24,7 +24,10 @@ struct Transfer {
   std::int64_t src_pitch = 0, dst_pitch = 0, src_pitch2 = 0, dst_pitch2 = 0;
   std::uint64_t pad_to = 0;
 
-  std::uint64_t total() const { return bytes * count * count2; }
+  // What goes over the path per row: padding is zeros that the engine writes, which gm sees and a buffer gets
+  // for nothing.
+  std::uint64_t row_bytes() const { return to == isa::kGmSpace && pad_to > bytes ? pad_to : bytes; }
+  std::uint64_t total() const { return row_bytes() * count * count2; }
 };
 
 // A tensor in gm, for the bounds of accesses that belong to it.

@@ -14,13 +14,20 @@ using isa::Format;
 using isa::Mod;
 
 std::int64_t mod_or(const MicroOp& op, const CoreState& state, Mod mod, std::int64_t otherwise) {
-  return op.has(mod) ? state.scalar(op.mod(mod)) : otherwise;
+  return mod != Mod::kCount && op.has(mod) ? state.scalar(op.mod(mod)) : otherwise;
 }
 
 struct StrideMods {
   Mod block;
   Mod repeat;
 };
+
+// The strides that are about an operand, by its name; the mask of vsel lies in a row.
+StrideMods stride_mods(std::string_view slot) {
+  if (slot == "a") return {Mod::a_block, Mod::a_repeat};
+  if (slot == "b") return {Mod::b_block, Mod::b_repeat};
+  return {Mod::kCount, Mod::kCount};
+}
 
 UbOperand operand(const MicroOp& op, const CoreState& state, std::size_t slot, isa::DType type,
                   std::uint32_t lanes, StrideMods mods) {
@@ -32,6 +39,7 @@ UbOperand operand(const MicroOp& op, const CoreState& state, std::size_t slot, i
   result.bytes = (lanes * isa::bits(type) + 7) / 8;
   result.blocks = (result.bytes + target.ub_block_bytes - 1) / target.ub_block_bytes;
   const std::int64_t block = target.ub_block_bytes;
+  if (result.blocks > 0) result.last_block = result.bytes - (result.blocks - 1) * target.ub_block_bytes;
   result.block_stride = mod_or(op, state, mods.block, 1) * block;
   result.repeat_stride = mod_or(op, state, mods.repeat, target.ub_blocks) * block;
   return result;
@@ -92,33 +100,34 @@ bool single_element(const MicroOp& op) {
 void keep_masked(const MicroOp& op, const CoreState& state, std::uint32_t lanes, const RepeatBuffer& old,
                  RepeatBuffer& result) {
   if (!op.has(Mod::mask) || single_element(op)) return;
-  const auto mask = static_cast<std::uint64_t>(state.scalar(op.mod(Mod::mask)));
-  const unsigned size = std::max(1U, isa::bits(op.type) / 8);
   for (std::uint32_t i = 0; i < lanes; ++i)
-    if (i >= 64 || (mask >> i & 1U) == 0)
-      std::memcpy(result.data() + std::size_t{i} * size, old.data() + std::size_t{i} * size, size);
+    if (!mask_allows(op, state, i)) copy_lane(op.type, result.data(), old.data(), i);
 }
 
 std::uint64_t bank_cycles_of(CoreState& state, std::uint64_t repeat,
                              std::initializer_list<const UbOperand*> operands) {
   // Words of every operand of the repeat compete for the banks: count per bank, the busiest decides.
-  std::array<std::uint32_t, 1024> load{};
-  std::array<std::int64_t, 3 * 8> seen{};
+  std::array<std::uint32_t, 1024> load;
+  std::array<std::int64_t, 3 * kRepeatBytes> seen;
   std::size_t seen_count = 0;
   std::uint32_t most = 0;
+  const std::uint32_t block_bytes = state.target.ub_block_bytes;
+  std::fill_n(load.begin(), state.buffer(state.target.vector_space).config().banks, 0);
   for (const UbOperand* o : operands) {
     if (!o->used) continue;
     const config::BufferConfig& config = state.buffer(o->space).config();
     for (std::uint32_t block = 0; block < o->blocks; ++block) {
+      const std::uint32_t bytes = std::min(block_bytes, o->bytes - block * block_bytes);
       const std::int64_t offset = o->offset + static_cast<std::int64_t>(repeat) * o->repeat_stride +
                                   static_cast<std::int64_t>(block) * o->block_stride;
-      const std::int64_t word = offset / config.bank_bytes;
-      if (std::find(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(seen_count), word) !=
-          seen.begin() + static_cast<std::ptrdiff_t>(seen_count))
-        continue;
-      seen[seen_count++] = word;
-      const auto bank = static_cast<std::size_t>(static_cast<std::uint64_t>(word) % config.banks);
-      most = std::max(most, (++load[bank] + config.bank_ports - 1) / config.bank_ports);
+      for (std::int64_t word = offset / config.bank_bytes; word <= (offset + bytes - 1) / config.bank_bytes;
+           ++word) {
+        const auto end = seen.begin() + static_cast<std::ptrdiff_t>(seen_count);
+        if (std::find(seen.begin(), end, word) != end) continue;
+        seen[seen_count++] = word;
+        const auto bank = static_cast<std::size_t>(static_cast<std::uint64_t>(word) % config.banks);
+        most = std::max(most, (++load[bank] + config.bank_ports - 1) / config.bank_ports);
+      }
     }
   }
   return most;
@@ -136,7 +145,7 @@ UbAccess ub_access(const MicroOp& op, const CoreState& state) {
     widest = std::max(widest, isa::bits(op.type2));
   const std::uint32_t whole = target.ub_blocks * target.ub_block_bytes * 8 / widest;
   access.lanes = active_lanes(op, state, whole);
-  if (access.lanes == 0) return access;
+  if (access.lanes == 0 && !single_element(op)) return access;
   const isa::DType source = op.type2 == isa::DType::none ? op.type : op.type2;
   access.dst = operand(op, state, 0, op.type, single_element(op) ? 1 : access.lanes,
                        {Mod::dst_block, Mod::dst_repeat});
@@ -144,22 +153,36 @@ UbAccess ub_access(const MicroOp& op, const CoreState& state) {
     access.dst.repeat_stride = mod_or(op, state, Mod::dst_repeat, 1) * (isa::bits(op.type) / 8);
   const std::uint32_t source_lanes = (op.format == Format::DotTernary ? 4 : 1) * access.lanes;
   const std::array<UbOperand*, 3> sources{&access.a, &access.b, &access.c};
-  const std::size_t operand_count = isa::info(op.format).slots.size();
-  for (std::size_t slot = 1; slot < operand_count; ++slot) {
-    const bool broadcast = op.broadcast != 0 && slot == operand_count - 1;
+  const std::span<const isa::Slot> slots = isa::info(op.format).slots;
+  for (std::size_t slot = 1; slot < slots.size(); ++slot) {
+    const bool broadcast = op.broadcast != 0 && slot + 1 == slots.size();
     if (broadcast) continue;
-    const StrideMods mods =
-        slot == 1 ? StrideMods{Mod::a_block, Mod::a_repeat} : StrideMods{Mod::b_block, Mod::b_repeat};
-    *sources[slot - 1] = operand(op, state, slot, source, source_lanes, mods);
+    // Any lane of the source of a permutation may be named.
+    const std::uint32_t lanes = op.op == isa::Op::Vperm && slot == 1 ? whole : source_lanes;
+    *sources[slot - 1] = operand(op, state, slot, source, lanes, stride_mods(slots[slot].name));
   }
   return access;
 }
 
+std::uint64_t UbOperand::reach(std::uint64_t repeats) const {
+  if (blocks == 0 || repeats == 0) return 0;
+  return static_cast<std::uint64_t>(block_stride) * (blocks - 1) +
+         static_cast<std::uint64_t>(repeat_stride) * (repeats - 1) + last_block;
+}
+
+void check_ub(const DecodedProgram& program, std::uint32_t pc, CoreState& state, const UbAccess& access) {
+  for (const UbOperand* o : {&access.a, &access.b, &access.c})
+    if (const std::uint64_t bytes = o->reach(access.repeats); bytes > 0)
+      local_address(program, pc, state, o->space, o->offset, bytes, false);
+  if (const std::uint64_t bytes = access.dst.reach(access.repeats); bytes > 0)
+    local_address(program, pc, state, access.dst.space, access.dst.offset, bytes, true);
+}
+
 void execute_ub(const DecodedProgram& program, std::uint32_t pc, const MicroOp& op, CoreState& state,
                 const UbAccess& access) {
-  if (access.lanes == 0) return;
   const std::size_t operand_count = isa::info(op.format).slots.size();
-  const bool reads_dst = isa::info(op.format).slots[0].role == isa::Role::read_write ||
+  const bool odd_nibble = op.type == isa::DType::i4 && access.lanes % 2 != 0;
+  const bool reads_dst = isa::info(op.format).slots[0].role == isa::Role::read_write || odd_nibble ||
                          (op.has(Mod::mask) && !single_element(op));
   RepeatBuffer dst{};
   RepeatBuffer a{};
@@ -169,7 +192,12 @@ void execute_ub(const DecodedProgram& program, std::uint32_t pc, const MicroOp& 
   const std::array<const UbOperand*, 3> operands{&access.a, &access.b, &access.c};
   if (op.broadcast != 0) {
     const isa::DType type = op.format == Format::WideTernary ? op.type2 : op.type;
-    broadcast(op, state, operand_count - 1, type, buffers[operand_count - 2]->data());
+    RepeatBuffer& to = *buffers[operand_count - 2];
+    broadcast(op, state, operand_count - 1, type, to.data());
+    // Indices of a permutation are read lane by lane.
+    const std::size_t size = isa::bits(type) / 8;
+    for (std::size_t i = size; op.op == isa::Op::Vperm && i < to.size(); i += size)
+      std::memcpy(&to[i], to.data(), size);
   }
   for (std::uint64_t repeat = 0; repeat < access.repeats; ++repeat) {
     for (std::size_t i = 0; i + 1 < operand_count; ++i)
@@ -178,6 +206,8 @@ void execute_ub(const DecodedProgram& program, std::uint32_t pc, const MicroOp& 
     const RepeatBuffer old = dst;
     if (single_element(op))
       reduce(op, state, dst.data(), a.data(), access.lanes);
+    else if (op.op == isa::Op::Vperm)
+      op.lane(dst.data(), a.data(), b.data(), nullptr, access.a.bytes / (isa::bits(op.type) / 8));
     else
       op.lane(dst.data(), a.data(), b.data(), c.data(), access.lanes);
     keep_masked(op, state, access.lanes, old, dst);
@@ -186,7 +216,6 @@ void execute_ub(const DecodedProgram& program, std::uint32_t pc, const MicroOp& 
 }
 
 std::uint64_t ub_bank_cycles(const UbAccess& access, CoreState& state) {
-  if (access.lanes == 0) return 0;
   std::uint64_t sum = 0;
   for (std::uint64_t repeat = 0; repeat < access.repeats; ++repeat) {
     const std::uint64_t reads = bank_cycles_of(state, repeat, {&access.a, &access.b, &access.c});

@@ -125,6 +125,7 @@ bool DmaEngine::start_wait() {
   unit_.flags.take(entry.flag, cycle, unit_.shared.program->where(entry.pc));
   account(cycle, report::Stall::flag, since);
   cycle_ = cycle;
+  last_finish_ = std::max(last_finish_, cycle);  // a flag set behind this wait is not set before it is over
   pop(cycle);
   return true;
 }
@@ -144,7 +145,7 @@ bool DmaEngine::start_copy() {
   flight.arrive = cycle_;
   ++stats_.copies;
   stats_.bytes += transfer.total();
-  read_bytes_[transfer.from] += transfer.total();
+  read_bytes_[transfer.from] += transfer.bytes * transfer.count * transfer.count2;
   written_bytes_[transfer.to] += std::max(transfer.bytes, transfer.pad_to) * transfer.count * transfer.count2;
   pieces_ = core::Pieces(transfer, path().request_bytes);
   const bool through_gm = transfer.from == isa::kGmSpace || transfer.to == isa::kGmSpace;
@@ -267,7 +268,8 @@ void DmaEngine::collect() {
     const config::DmaPathConfig& way = config_.paths[unit_.shared.program->ops[flight.entry.pc].path];
     const std::uint64_t there = clock.cycle(request.done_ps) + way.latency_cycles;
     const std::uint64_t width = (request.bytes + way.bytes_per_cycle - 1) / way.bytes_per_cycle;
-    last_arrive_ = std::max(there, last_arrive_ + width);
+    // The path's own width holds for the first request, too, however fast the memory is.
+    last_arrive_ = std::max({there, clock.cycle(request.at_ps) + width, last_arrive_ + width});
     flight.arrive = last_arrive_;
     --flight.awaited;
     window_.push_back(last_arrive_);
@@ -302,6 +304,7 @@ bool DmaEngine::retire() {
 
 void DmaEngine::close(std::uint64_t cycle) {
   account(cycle, report::Stall::latency, cycle);
+  stats_.cycles.busy -= accounted_ - cycle;  // the interval of the last request may outlast the run
 }
 
 std::string DmaEngine::standing() const {

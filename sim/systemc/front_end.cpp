@@ -19,8 +19,10 @@ using isa::Op;
 constexpr std::uint8_t kScalarEngine = 0;
 constexpr std::uint8_t kVectorEngine = 1;
 constexpr std::uint64_t kPollEvery = 1U << 16U;
-// A stream that runs this many instructions without a transfer, a flag or its end goes nowhere.
-constexpr std::uint64_t kMostAlone = 1U << 28U;
+// A stream that runs this many instructions without a transfer, a flag or its end goes nowhere. A taken
+// branch counts for many: loops of branches may be endless, counted ones are merely long.
+constexpr std::uint64_t kMostAlone = std::uint64_t{1} << 34U;
+constexpr std::uint64_t kBranchWeight = 1U << 8U;
 
 }  // namespace
 
@@ -60,7 +62,7 @@ void FrontEnd::spend(std::uint64_t instructions) {
         Category::stall, "endless-stream",
         fmt::format("core {} has run {} instructions up to cycle {} without a transfer, a flag or its end: "
                     "the loop here never ends",
-                    unit_.state.id, alone_, timer_.cycle()),
+                    unit_.state.id, instructions_, timer_.cycle()),
         program_.where(pc_));
 }
 
@@ -210,6 +212,7 @@ bool FrontEnd::in_step(std::uint8_t engine) const {
 
 bool FrontEnd::vector_op(const core::MicroOp& op) {
   if (!queue_has_room(kVectorEngine)) return false;
+  core::check_modifiers(program_, pc_, unit_.state);
   QueueEntry item = entry(QueueEntry::Kind::vector, timer_.issue(pc_));
   item.op = std::make_unique<core::MicroOp>(core::freeze(op, unit_.state));
   core::post_increment(op, unit_.state);
@@ -383,7 +386,10 @@ bool FrontEnd::control(const core::MicroOp& op) {
     default:
       break;
   }
-  if (taken) timer_.wait_until(issued + op.timing.latency, report::Stall::dependency);
+  if (taken) {
+    timer_.wait_until(issued + op.timing.latency, report::Stall::dependency);
+    alone_ += kBranchWeight;
+  }
   pc_ = taken ? op.target : pc_ + 1;
   return true;
 }

@@ -77,7 +77,7 @@ class FrontEnd : public Process {
   std::uint64_t finished_ = 0;
   std::uint64_t instructions_ = 0;
   std::uint64_t block_flops_ = 0;
-  std::uint64_t alone_ = 0;  // instructions since anything but scalar and control work happened
+  std::uint64_t alone_ = 0;  // weight of the instructions since anything but scalar and control work happened
   std::uint64_t unpolled_ = 0;
 };
 

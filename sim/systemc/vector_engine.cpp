@@ -21,11 +21,8 @@ struct Span {
   std::int64_t end;
 };
 
-// Lowest and highest byte of an operand over all repeats.
 Span span_of(const core::UbOperand& operand, std::uint64_t repeats) {
-  const std::int64_t blocks = operand.block_stride * (std::int64_t{operand.blocks} - 1);
-  const std::int64_t reach = operand.repeat_stride * (static_cast<std::int64_t>(repeats) - 1);
-  return {operand.offset, operand.offset + blocks + reach + operand.bytes};
+  return {operand.offset, operand.offset + static_cast<std::int64_t>(operand.reach(repeats))};
 }
 
 }  // namespace
@@ -102,6 +99,7 @@ bool VectorEngine::sync_entry(QueueEntry& entry) {
       unit_.flags.take(entry.flag, cycle, where);
       account(cycle, report::Stall::flag, since);
       free_ = cycle;
+      finished_ = std::max(finished_, cycle);
       pop(cycle);
       return true;
     }
@@ -164,10 +162,11 @@ void VectorEngine::run_ub(QueueEntry& entry) {
   const core::MicroOp& op = *entry.op;
   const core::UbAccess access = core::ub_access(op, unit_.state);
   const std::uint64_t since = std::max(entry.cycle, free_);
-  if (access.lanes == 0 || access.repeats == 0) {
+  if (!access.dst.used || access.repeats == 0) {
     pop(since);
     return;
   }
+  core::check_ub(*unit_.shared.program, entry.pc, unit_.state, access);
   const std::uint64_t start = std::max(since, operands_ready(access));
   account(start, report::Stall::dependency, since);
   const std::uint64_t least = op.unit_timing.interval * access.repeats;
