@@ -482,34 +482,6 @@ std::uint32_t bank_delay(const MicroOp& op, CoreState& state) {
   return cycles > 1 ? cycles - 1 : 0;
 }
 
-namespace {
-
-// A contiguous load of a whole operation: the checks in line, the messages elsewhere.
-inline void load_full(const DecodedProgram& program, std::uint32_t pc, const HotOp& op, CoreState& state) {
-  memory::LocalBuffer& buffer = state.buffer(op.space);
-  std::int64_t offset = op.base;
-  if (op.base_reg != isa::kNoRegister)
-    offset = static_cast<std::int64_t>(static_cast<std::uint64_t>(offset) +
-                                       static_cast<std::uint64_t>(state.scalars[op.base_reg]));
-  const auto first = static_cast<std::uint64_t>(offset);
-  const bool inside =
-      first <= buffer.size() && op.bytes <= buffer.size() - first && first % buffer.config().alignment == 0;
-  if (!inside) local_address(program, pc, state, op.space, offset, op.bytes, false);
-  if (state.sanitize != Sanitize::off && !buffer.written(first, op.bytes))
-    check_written(program, pc, state, op.space, offset, op.bytes);
-  const std::byte* from = buffer.data() + first;
-  constexpr std::size_t kUsual = 32;
-  if (op.bytes == kUsual)
-    std::memcpy(state.vectors.data() + op.dst, from, kUsual);
-  else
-    std::memcpy(state.vectors.data() + op.dst, from, op.bytes);
-  if (op.increment != 0)
-    state.scalars[op.base_reg] = static_cast<std::int64_t>(
-        static_cast<std::uint64_t>(state.scalars[op.base_reg]) + static_cast<std::uint64_t>(op.increment));
-}
-
-}  // namespace
-
 void execute_bare(const DecodedProgram& program, std::uint32_t pc, CoreState& state) {
   const MicroOp& op = program.ops[pc];
   if (op.family == isa::Family::Scalar) {
@@ -522,30 +494,6 @@ void execute_bare(const DecodedProgram& program, std::uint32_t pc, CoreState& st
 
 void count_flops(const MicroOp& op, CoreState& state, std::uint32_t lanes) {
   state.flops += std::uint64_t{op.flops_per_lane} * active_lanes(op, state, lanes);
-}
-
-void execute(const DecodedProgram& program, const Block& block, CoreState& state, bool with_values) {
-  if (!with_values) {
-    for (const std::uint32_t pc : block.bare) execute_bare(program, pc, state);
-    return;
-  }
-  state.note_registers(program, block);
-  std::byte* const vectors = state.vectors.data();
-  const HotOp* const hot = program.hot.data();
-  for (std::uint32_t pc = block.first; pc < block.first + block.count; ++pc) {
-    const HotOp& op = hot[pc];
-    switch (op.shape) {
-      case Shape::lanes_full:
-        op.lane(vectors + op.dst, vectors + op.a, vectors + op.b, vectors + op.c, op.lanes);
-        break;
-      case Shape::load_full:
-        load_full(program, pc, op, state);
-        break;
-      case Shape::general:
-        execute(program, pc, state);
-        break;
-    }
-  }
 }
 
 }  // namespace npulab::core

@@ -30,6 +30,41 @@ class LocalBuffer {
   // Every byte poison and unwritten again.
   void reset();
 
+  // The buffer for a stretch of many accesses: pointers that hold until reset().
+  struct View {
+    std::byte* data;
+    const std::uint64_t* shadow;  // bit per byte: written
+    std::uint64_t size;
+    std::uint64_t alignment;
+    std::uint64_t simple_end;  // size where multiples of 32 are aligned, else 0
+
+    // Whether [offset, offset + n) lies inside, aligned; n at most 2^32.
+    bool legal(std::uint64_t offset, std::uint64_t n) const {
+      return offset <= size && n <= size - offset && (alignment == 1 || offset % alignment == 0);
+    }
+    // Whether the 32 bytes at a multiple of 32 are legal and written; may say no where it is merely not that
+    // simple.
+    bool plainly_good_32(std::uint64_t offset) const {
+      constexpr std::uint64_t kBlock = 32;
+      return offset % kBlock == 0 && offset + kBlock <= simple_end &&
+             static_cast<std::uint32_t>(shadow[offset / kWordBits] >> offset % kWordBits) ==
+                 ~std::uint32_t{0};
+    }
+    // Whether bytes that lie in one word of the shadow were written; false where they lie in two.
+    bool surely_written(std::uint64_t offset, std::uint64_t n) const {
+      const std::uint64_t shift = offset % kWordBits;
+      if (shift + n > kWordBits) return false;
+      const std::uint64_t mask = (n == kWordBits ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1) << shift;
+      return (shadow[offset / kWordBits] & mask) == mask;
+    }
+  };
+  View view() {
+    if (shadow_.empty()) shadow_.resize((config_.bytes + kWordBits - 1) / kWordBits);
+    constexpr unsigned kBlock = 32;
+    return {data(), shadow_.data(), config_.bytes, config_.alignment,
+            kBlock % config_.alignment == 0 ? config_.bytes : 0};
+  }
+
   bool written(std::uint64_t offset, std::uint64_t n) const {
     return first_unwritten(offset, n) == offset + n;
   }
