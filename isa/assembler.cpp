@@ -14,18 +14,19 @@ namespace {
 // Gives header directives to the header until the body begins, and the rest to the body.
 class Assembly final : public StatementHandler {
  public:
-  Assembly(HeaderBuilder& header, BodyBuilder* body, Problems& problems)
-      : header_(header), body_(body), problems_(problems) {}
+  // `kernel`: the source that is assembled; what it includes stands elsewhere.
+  Assembly(HeaderBuilder& header, BodyBuilder* body, Problems& problems, std::string kernel)
+      : header_(header), body_(body), problems_(problems), kernel_(std::move(kernel)) {}
 
   void label(const Token& name, const Cursor& cursor) override {
-    begin_body(cursor);
+    begin_body();
     body_->label(name, cursor);
   }
 
   void directive(Directive directive, Cursor& cursor) override {
     const DirectiveInfo& row = info(directive);
     if (row.stage == Stage::body) {
-      begin_body(cursor);
+      begin_body();
       body_->directive(directive, cursor);
       return;
     }
@@ -37,7 +38,7 @@ class Assembly final : public StatementHandler {
   }
 
   void instruction(Cursor& cursor, int main_line) override {
-    begin_body(cursor);
+    begin_body();
     body_->instruction(cursor, main_line);
   }
 
@@ -49,25 +50,26 @@ class Assembly final : public StatementHandler {
     if (body_ != nullptr) body_->context(text);
   }
 
-  void end_header(const Where& where) {
+  void end_header() {
     if (in_body_) return;
     in_body_ = true;
     try {
-      header_.check_overrides(where);
+      header_.check_overrides({kernel_, 0, 0});
     } catch (const Error& error) {
       problems_.add(error.where(), error.code(), error.message());
     }
   }
 
  private:
-  void begin_body(const Cursor& cursor) {
-    end_header({cursor.file()});
+  void begin_body() {
+    end_header();
     if (body_ == nullptr) throw Stop{};
   }
 
   HeaderBuilder& header_;
   BodyBuilder* body_;  // nullptr: the header alone is read
   Problems& problems_;
+  const std::string kernel_;
   bool in_body_ = false;
 };
 
@@ -79,13 +81,13 @@ Kernel assemble(const Source& source, const Target& target, const ParamValues& o
   Problems problems;
   HeaderBuilder header(symbols, overrides, source.name);
   BodyBuilder body(symbols, problems, header.header(), target, options);
-  Assembly assembly(header, &body, problems);
+  Assembly assembly(header, &body, problems, source.name);
   Kernel kernel;
   kernel.source_name = source.name;
   kernel.source_lines = split_lines(source.text);
   try {
     Expander(symbols, problems, options, assembly).run(source);
-    assembly.end_header({source.name});
+    assembly.end_header();
     kernel.programs = body.finish({source.name, static_cast<int>(kernel.source_lines.size())});
   } catch (const Stop&) {
     // The most errors are collected, or going on makes no sense.
@@ -99,10 +101,10 @@ KernelHeader read_header(const Source& source, const ParamValues& overrides, con
   Symbols symbols(nullptr);
   Problems problems;
   HeaderBuilder header(symbols, overrides, source.name);
-  Assembly assembly(header, nullptr, problems);
+  Assembly assembly(header, nullptr, problems, source.name);
   try {
     Expander(symbols, problems, options, assembly).run(source);
-    assembly.end_header({source.name});
+    assembly.end_header();
   } catch (const Stop&) {
     // The body begins, or the most errors are collected.
   }
