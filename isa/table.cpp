@@ -96,6 +96,9 @@ constexpr std::array kVectorMods{Mod::n,       Mod::mask,     Mod::repeat,  Mod:
                                  Mod::a_block, Mod::a_repeat, Mod::b_block, Mod::b_repeat};
 constexpr std::array kUnaryMods{Mod::n,          Mod::mask,    Mod::repeat,  Mod::dst_block,
                                 Mod::dst_repeat, Mod::a_block, Mod::a_repeat};
+// One result per repeat: no blocks of dst.
+constexpr std::array kReductionMods{Mod::n,          Mod::mask,    Mod::repeat,
+                                    Mod::dst_repeat, Mod::a_block, Mod::a_repeat};
 constexpr std::array kDuplicateMods{Mod::n, Mod::mask, Mod::repeat, Mod::dst_block, Mod::dst_repeat};
 constexpr std::array kConvertMods{Mod::n,         Mod::mask,       Mod::round,   Mod::repeat,
                                   Mod::dst_block, Mod::dst_repeat, Mod::a_block, Mod::a_repeat};
@@ -114,7 +117,7 @@ constexpr std::array<FormatInfo, static_cast<std::size_t>(Format::kCount)> kForm
     {Format::DotTernary, "DotTernary", kDotTernary, kVectorMods},
     {Format::Select, "Select", kSelect, kVectorMods},
     {Format::Convert, "Convert", kConvert, kConvertMods},
-    {Format::Reduction, "Reduction", kReduction, kUnaryMods},
+    {Format::Reduction, "Reduction", kReduction, kReductionMods},
     {Format::Duplicate, "Duplicate", kDuplicate, kDuplicateMods},
     {Format::Slide, "Slide", kSlide, {}},
     {Format::Extract, "Extract", kExtract, {}},
@@ -155,7 +158,8 @@ constexpr std::array<ModInfo, kModCount> kMods{{
     {Mod::dst_block, "dst_block", ModKind::number, true, 0, 65535,
      "blocks of 32 bytes from one block of dst to the next within a repeat (default 1)"},
     {Mod::dst_repeat, "dst_repeat", ModKind::number, true, 0, 65535,
-     "blocks of 32 bytes from one repeat of dst to the next (default 8)"},
+     "blocks of 32 bytes from one repeat of dst to the next (default 8); of a reduction, elements (default "
+     "1)"},
     {Mod::a_block, "a_block", ModKind::number, true, 0, 65535,
      "the same for a within a repeat (default 1; 0 repeats the first block)"},
     {Mod::a_repeat, "a_repeat", ModKind::number, true, 0, 65535,
