@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "sim/core/meaning.hpp"
 
@@ -203,6 +204,56 @@ Transfer resolve_transfer(const DecodedProgram& program, std::uint32_t pc, const
              range(t, t.dst, t.dst_pitch, t.dst_pitch2, std::max(t.bytes, t.pad_to)), true,
              {t.dst, t.count > 1 ? t.dst_pitch : 0, t.count2 > 1 ? t.dst_pitch2 : 0});
   return t;
+}
+
+namespace {
+
+// One side of a copy, with rows that follow each other taken together.
+struct Rows {
+  std::uint8_t space;
+  std::int64_t base;
+  std::uint64_t bytes;
+  std::uint64_t count, count2;
+  std::int64_t pitch, pitch2;
+
+  std::int64_t at(std::uint64_t row) const {
+    return base + static_cast<std::int64_t>(row % count) * pitch +
+           static_cast<std::int64_t>(row / count) * pitch2;
+  }
+};
+
+Rows rows_of(const Transfer& t, bool destination) {
+  Rows r = destination
+               ? Rows{t.to, t.dst, std::max(t.bytes, t.pad_to), t.count, t.count2, t.dst_pitch, t.dst_pitch2}
+               : Rows{t.from, t.src, t.bytes, t.count, t.count2, t.src_pitch, t.src_pitch2};
+  if (r.count > 1 && r.pitch == static_cast<std::int64_t>(r.bytes)) r.bytes *= std::exchange(r.count, 1);
+  if (r.count == 1 && r.count2 > 1 && r.pitch2 == static_cast<std::int64_t>(r.bytes))
+    r.bytes *= std::exchange(r.count2, 1);
+  return r;
+}
+
+bool overlap(const Rows& a, const Rows& b) {
+  constexpr std::uint64_t kMostPairs = 1U << 16U;
+  const std::uint64_t rows_a = a.count * a.count2;
+  const std::uint64_t rows_b = b.count * b.count2;
+  if (a.space != b.space || a.bytes == 0 || b.bytes == 0 || rows_a == 0 || rows_b == 0) return false;
+  if (rows_a > kMostPairs || rows_b > kMostPairs || rows_a * rows_b > kMostPairs) return false;
+  for (std::uint64_t i = 0; i < rows_a; ++i)
+    for (std::uint64_t k = 0; k < rows_b; ++k)
+      if (a.at(i) < b.at(k) + static_cast<std::int64_t>(b.bytes) &&
+          b.at(k) < a.at(i) + static_cast<std::int64_t>(a.bytes))
+        return true;
+  return false;
+}
+
+}  // namespace
+
+std::optional<std::uint8_t> conflict(const Transfer& one, const Transfer& other) {
+  const Rows written = rows_of(one, true);
+  const Rows other_written = rows_of(other, true);
+  if (overlap(written, other_written) || overlap(written, rows_of(other, false))) return one.to;
+  if (overlap(other_written, rows_of(one, false))) return other.to;
+  return std::nullopt;
 }
 
 void apply_transfer(const DecodedProgram& program, const Transfer& t, CoreState& state,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -40,6 +41,10 @@ struct GmTensor {
 // Reads the numbers of a copy. Errors: verdict "negative-size", "out-of-bounds", "misaligned" with the place.
 Transfer resolve_transfer(const DecodedProgram& program, std::uint32_t pc, const CoreState& state,
                           std::span<const GmTensor> tensors, std::uint64_t gm_bytes, unsigned gm_alignment);
+
+// The memory that two copies both touch, at least one of them writing, or nothing: then their order decides
+// what they leave behind. Copies of very many interleaved rows are taken as apart.
+std::optional<std::uint8_t> conflict(const Transfer& one, const Transfer& other);
 
 // Moves the bytes and pads; a read of bytes that nobody wrote is a finding.
 void apply_transfer(const DecodedProgram& program, const Transfer& transfer, CoreState& state,

@@ -80,6 +80,22 @@ bool CoreUnit::drained() const {
          std::all_of(engines.begin(), engines.end(), [](const auto& engine) { return engine->drained(); });
 }
 
+std::string CoreUnit::waits_for(core::FlagId flag) const {
+  std::string text = fmt::format("waits for flag {}, which ", flags.name(flag));
+  if (const auto set = flags.last_set(flag))
+    return text + fmt::format("was last set at {} and taken since", to_string(*set));
+  text += "nothing has ever set";
+  for (std::uint32_t pc = 0; pc < shared.program->ops.size(); ++pc) {
+    const core::MicroOp& op = shared.program->ops[pc];
+    const bool same_engines =
+        op.op == isa::Op::SetFlag && op.engine_from == flag.source && op.engine == flag.destination;
+    const core::Number& id = op.scalars[2];
+    if (same_engines && (id.reg != isa::kNoRegister || id.value == flag.id))
+      return text + fmt::format("; set_flag stands at {}", to_string(shared.program->where(pc)));
+  }
+  return text;
+}
+
 std::uint64_t CoreUnit::engines_finished() const {
   std::uint64_t last = vector ? vector->finished() : 0;
   for (const auto& engine : engines) last = std::max(last, engine->finished());

@@ -37,6 +37,7 @@ struct Shared {
   core::Diagnostics* diagnostics = nullptr;
   core::Sanitize sanitize = core::Sanitize::fast;
   bool values = true;
+  std::uint64_t max_cycles = 0;  // of one run
 };
 
 class Chip;
@@ -71,6 +72,8 @@ class CoreUnit {
   // When the last work of all engines but the front end was over.
   std::uint64_t engines_finished() const;
   DmaEngine& dma(std::uint8_t engine);
+  // "waits for flag …" with the places that set it: of an engine that a stalled run left waiting.
+  std::string waits_for(core::FlagId flag) const;
 
   Chip& chip;
   const Shared& shared;

@@ -141,6 +141,7 @@ bool DmaEngine::start_copy() {
   pop(start);
   path_index_ = unit_.shared.program->ops[flight.entry.pc].path;
   const core::Transfer& transfer = flight.entry.transfer;
+  if (unit_.shared.sanitize != core::Sanitize::off) find_races(transfer, start);
   cycle_ = start + path().setup_cycles;
   flight.arrive = cycle_;
   ++stats_.copies;
@@ -157,6 +158,33 @@ bool DmaEngine::start_copy() {
   }
   in_flight_.push_back(std::move(flight));
   return true;
+}
+
+void DmaEngine::find_races(const core::Transfer& transfer, std::uint64_t cycle) const {
+  const core::DecodedProgram& program = *unit_.shared.program;
+  for (const auto& other : unit_.engines) {
+    if (other.get() == this) continue;
+    for (const Flight& flight : other->in_flight_) {
+      const bool over =
+          flight.issued && flight.awaited == 0 && std::max(flight.arrive, other->last_finish_) <= cycle;
+      if (flight.entry.kind != QueueEntry::Kind::copy || over) continue;
+      const auto space = core::conflict(transfer, flight.entry.transfer);
+      if (!space) continue;
+      // Which of two copies starts first may be chance: the finding stands at the later one of the program.
+      const auto [first, second] = std::minmax(flight.entry.pc, transfer.pc);
+      const auto engine_of = [&](std::uint32_t pc) {
+        return unit_.shared.target->engines[program.ops[pc].engine];
+      };
+      unit_.shared.diagnostics->add(
+          core::Severity::error, "race",
+          fmt::format("copy on {} touches the bytes of {} on core {} that the copy of {} on {} is still "
+                      "working on: no flag "
+                      "or barrier orders the two",
+                      engine_of(second), unit_.shared.target->spaces[*space].name, unit_.state.id,
+                      to_string(program.where(first)), engine_of(first)),
+          program.where(second), unit_.state.id);
+    }
+  }
 }
 
 // Between buffers: one piece after the other at the path's width.
@@ -314,7 +342,7 @@ std::string DmaEngine::standing() const {
   const QueueEntry& entry = queue_.front();
   const std::string where = to_string(unit_.shared.program->where(entry.pc));
   if (entry.kind == QueueEntry::Kind::wait)
-    return fmt::format("{}: {}: waits for flag {}", name, where, unit_.flags.name(entry.flag));
+    return fmt::format("{}: {}: {}", name, where, unit_.waits_for(entry.flag));
   return fmt::format("{}: {}: {} instructions queued", name, where, queue_.size());
 }
 

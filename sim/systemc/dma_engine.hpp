@@ -71,6 +71,8 @@ class DmaEngine : public Process, private GmClient {
   std::uint64_t window_opens(std::uint64_t cycle);
   void add_request(Batch& batch, std::uint64_t cycle);
   void issue_local(Flight& flight);
+  // Finding "race" for a copy that starts in `cycle` while another engine's copy touches the same bytes.
+  void find_races(const core::Transfer& transfer, std::uint64_t cycle) const;
   void collect();  // answers, in order of issue
   bool retire();   // the oldest flight, if it is over by now
   void account(std::uint64_t to, report::Stall cause, std::uint64_t since);

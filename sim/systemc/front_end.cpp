@@ -22,7 +22,7 @@ constexpr std::uint64_t kPollEvery = 1U << 16U;
 // A stream that runs this many instructions without a transfer, a flag or its end goes nowhere. A taken
 // branch counts for many: loops of branches may be endless, counted ones are merely long.
 constexpr std::uint64_t kMostAlone = std::uint64_t{1} << 34U;
-constexpr std::uint64_t kBranchWeight = 1U << 8U;
+constexpr std::uint64_t kBranchWeight = 1U << 10U;
 
 }  // namespace
 
@@ -57,6 +57,14 @@ void FrontEnd::spend(std::uint64_t instructions) {
     unpolled_ = 0;
     unit_.chip.poll(timer_.cycle());
   }
+  if (timer_.cycle() - unit_.chip.start_cycle() > unit_.shared.max_cycles)
+    throw Error(
+        Category::stall, "cycle-limit",
+        fmt::format(
+            "core {} has not reached its end by cycle {}, the limit of this run: an endless loop, or a "
+            "run that needs a higher limit (--max-cycles)",
+            unit_.state.id, unit_.shared.max_cycles),
+        program_.where(pc_));
   if (alone_ >= kMostAlone)
     throw Error(
         Category::stall, "endless-stream",
@@ -330,13 +338,13 @@ bool FrontEnd::sync_cores() {
   const std::uint64_t arrived = timer_.issue(pc_) + 1;
   spend(1);
   alone_ = 0;
-  ++pc_;
   wait_ = Wait::cores;
   unit_.chip.arrive(arrived);
   return false;
 }
 
 void FrontEnd::released(std::uint64_t cycle) {
+  ++pc_;
   timer_.wait_until(cycle, report::Stall::barrier);
   wait_ = Wait::nothing;
   wake_at(cycle);
@@ -431,13 +439,8 @@ std::string FrontEnd::standing() const {
   switch (wait_) {
     case Wait::done:
       return {};
-    case Wait::flag: {
-      const core::FlagId flag = flag_of(program_.ops[pc_]);
-      const auto set = unit_.flags.last_set(flag);
-      return fmt::format(
-          "front end: {}: waits for flag {}, which {}", where, unit_.flags.name(flag),
-          set ? fmt::format("was last set at {} and taken since", to_string(*set)) : "nothing has ever set");
-    }
+    case Wait::flag:
+      return fmt::format("front end: {}: {}", where, unit_.waits_for(flag_of(program_.ops[pc_])));
     case Wait::room:
       return fmt::format("front end: {}: waits for room in a full queue", where);
     case Wait::engines:

@@ -194,7 +194,7 @@ std::string VectorEngine::standing() const {
   const QueueEntry& entry = queue_.front();
   const std::string where = to_string(unit_.shared.program->where(entry.pc));
   if (entry.kind == QueueEntry::Kind::wait)
-    return fmt::format("vector: {}: waits for flag {}", where, unit_.flags.name(entry.flag));
+    return fmt::format("vector: {}: {}", where, unit_.waits_for(entry.flag));
   return fmt::format("vector: {}: {} instructions queued", where, queue_.size());
 }
 
