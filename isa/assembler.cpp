@@ -84,6 +84,7 @@ Kernel assemble(const Source& source, const Target& target, const ParamValues& o
   Assembly assembly(header, &body, problems, source.name);
   Kernel kernel;
   kernel.source_name = source.name;
+  kernel.built_for = fingerprint(target);
   kernel.source_lines = split_lines(source.text);
   try {
     Expander(symbols, problems, options, assembly).run(source);

@@ -284,6 +284,7 @@ Kernel decode(std::span<const std::byte> bytes, const std::string& name) {
   Kernel kernel;
   kernel.source_name = name;
   kernel.header = read_header(in);
+  kernel.built_for = in.text();
   constexpr std::size_t kLeastProgram = 4 + 4 + 4 + 4;
   const std::size_t programs = in.count(kLeastProgram, "programs");
   if (programs == 0) in.fail("bad-field", "the kernel has no program");

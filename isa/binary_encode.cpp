@@ -95,6 +95,7 @@ std::vector<std::byte> encode(const Kernel& kernel) {
   out.u16(kBinaryVersion);
   out.u16(0);
   write(out, kernel.header);
+  out.string(kernel.built_for);
   out.u32(kernel.programs.size());
   for (const Program& program : kernel.programs) {
     write_code(out, program);
@@ -130,7 +131,7 @@ std::string binary_markdown() {
 
 | part | fields in order |
 |---|---|
-| kernel | `NPUK`, u16 version (1), u16 zero, header, list of programs, nothing behind |
+| kernel | `NPUK`, u16 version (1), u16 zero, header, string fingerprint of the machine it was assembled for (or empty), list of programs, nothing behind |
 | header | string name, string purpose, list of parameters, list of tensors, string operation of the reference, list of its (string name, string value) in ascending order of name |
 | parameter | string name, i64 value, i64 default, i64 least, i64 most, string text |
 | tensor | string name, u8 element type, u8 direction (0 in, 1 out, 2 inout), list of i64 dimensions, i64 pitch, string text |

@@ -135,6 +135,12 @@ const Target& target_for(const std::string& core_type, const Target& target, std
 }
 
 void check(const Kernel& kernel, const Target& target, std::span<const Target> other_core_types) {
+  if (!kernel.built_for.empty() && kernel.built_for != fingerprint(target))
+    throw Error(Category::input, "other-machine",
+                fmt::format("kernel {} was assembled for machine {}, not for {}: assemble it anew",
+                            kernel.header.name, kernel.built_for.substr(0, kernel.built_for.rfind(' ')),
+                            target.machine),
+                {kernel.source_name, 0, 0});
   Problems problems;
   try {
     for (const Program& program : kernel.programs) {

@@ -75,6 +75,7 @@ struct Program {
 struct Kernel {
   KernelHeader header;
   std::vector<Program> programs;
+  std::string built_for;                  // fingerprint of the target that it was assembled for, or empty
   std::string source_name;                // file, for messages
   std::vector<std::string> source_lines;  // empty when loaded from a binary
 

@@ -48,4 +48,7 @@ struct Target {
   DTypeSet vector_types = 0;      // element types that this vector unit has
 };
 
+// Name of the machine and a hash of everything above: a kernel is assembled for these limits and no others.
+std::string fingerprint(const Target& target);
+
 }  // namespace npulab::isa

@@ -202,27 +202,30 @@ SanitizeLevel sanitize_level(const std::string& name) {
 }  // namespace
 
 void bind_simulation(py::module_& module) {
+  module.attr("DEFAULT_MAX_CYCLES") = SimulationOptions{}.max_cycles;
   py::class_<report::Report>(module, "Report", "What a run took and why; `to_dict` is the JSON form.")
       .def_readonly("cycles", &report::Report::cycles)
       .def_readonly("time_us", &report::Report::time_us)
       .def("to_dict", [](const report::Report& self) { return to_python(report::to_json(self)); })
       .def("to_text", [](const report::Report& self) { return report::to_text(self); });
   py::class_<PySimulation>(module, "Simulation", "A kernel ready to run any number of times.")
-      .def(py::init([turn = std::make_shared<Turn>()](std::shared_ptr<MachineKernel> kernel, bool timing_only,
-                                                      const std::string& sanitize, std::uint32_t cores,
-                                                      std::uint32_t warmup, bool block_cache,
-                                                      py::object progress, py::object print) {
+      .def(py::init([turn = std::make_shared<Turn>()](
+                        std::shared_ptr<MachineKernel> kernel, bool timing_only, const std::string& sanitize,
+                        std::uint32_t cores, std::uint32_t warmup, std::uint64_t max_cycles, bool block_cache,
+                        py::object progress, py::object print) {
              SimulationOptions options;
              options.timing_only = timing_only;
              options.sanitize = sanitize_level(sanitize);
              options.cores = cores;
              options.warmup = warmup;
+             options.max_cycles = max_cycles;
              options.block_cache = block_cache;
              return std::make_unique<PySimulation>(turn, std::move(kernel), std::move(options),
                                                    std::move(progress), std::move(print));
            }),
            py::arg("kernel"), py::arg("timing_only"), py::arg("sanitize"), py::arg("cores"),
-           py::arg("warmup"), py::arg("block_cache"), py::arg("progress"), py::arg("print"))
+           py::arg("warmup"), py::arg("max_cycles"), py::arg("block_cache"), py::arg("progress"),
+           py::arg("print"))
       .def("run", &PySimulation::run, py::arg("inputs"), py::arg("check"),
            "The report, and the bytes of each output. `inputs`: dense arrays of the tensors that are read.");
 }

@@ -83,7 +83,8 @@ struct Simulation::Impl {
   void load_inputs();
   report::Report run();
   void header(report::Report& report) const;
-  void check_outputs();
+  std::uint64_t unwritten(const isa::Tensor& t) const;
+  void check_outputs(core::Diagnostics& diagnostics) const;
   systemc::Listener listener();
 
   config::Machine machine;
@@ -168,6 +169,32 @@ const isa::Tensor& Simulation::Impl::tensor(const std::string& name) const {
       fmt::format("kernel {} has no tensor '{}'{}", kernel.header.name, name, suggestion(name, names)));
 }
 
+// Bytes of an output that no copy has written.
+std::uint64_t Simulation::Impl::unwritten(const isa::Tensor& t) const {
+  const core::GmTensor& place = placed[index(t)];
+  const std::uint64_t row = row_bytes(t);
+  std::uint64_t missing = 0;
+  for (std::uint64_t r = 0; row > 0 && r < rows(t); ++r) {
+    const std::uint64_t address = place.base + r * pitch_bytes(t);
+    if (gm.written(address, row)) continue;
+    for (std::uint64_t i = 0; i < row; ++i) missing += gm.written(address + i, 1) ? 0 : 1;
+  }
+  return missing;
+}
+
+void Simulation::Impl::check_outputs(core::Diagnostics& diagnostics) const {
+  if (options.timing_only || options.sanitize == SanitizeLevel::off) return;
+  for (const isa::Tensor& t : kernel.header.tensors) {
+    if (t.direction == isa::Direction::in) continue;
+    const std::uint64_t missing = unwritten(t);
+    if (missing > 0)
+      diagnostics.add(
+          core::Severity::error, "output-never-written",
+          fmt::format("{} of the {} bytes of output {} were never written", missing, dense_bytes(t), t.name),
+          {kernel.source_name, 0, 0}, 0);
+  }
+}
+
 void Simulation::Impl::load_inputs() {
   gm.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -233,6 +260,7 @@ report::Report Simulation::Impl::run() {
   shared.sanitize = options.timing_only || options.sanitize == SanitizeLevel::off ? core::Sanitize::off
                                                                                   : core::Sanitize::fast;
   shared.values = !options.timing_only;
+  shared.max_cycles = options.max_cycles;
 
   systemc::Session session;
   const auto scope = session.scope();
@@ -255,6 +283,7 @@ report::Report Simulation::Impl::run() {
     chip.run(session);
     cache->settle(lines);
   }
+  check_outputs(diagnostics);
   report::Report report;
   header(report);
   systemc::collect(chip, shared, model.get(), report);
@@ -303,15 +332,10 @@ std::vector<std::byte> Simulation::output(const std::string& name, std::uint64_t
   const isa::Tensor& tensor = impl_->tensor(name);
   const core::GmTensor& place = impl_->placed[impl_->index(tensor)];
   std::vector<std::byte> result(dense_bytes(tensor));
-  std::uint64_t missing = 0;
   const std::uint64_t row = row_bytes(tensor);
-  for (std::uint64_t r = 0; row > 0 && r < rows(tensor); ++r) {
-    const std::uint64_t address = place.base + r * pitch_bytes(tensor);
-    impl_->gm.read(address, result.data() + r * row, row);
-    if (impl_->gm.written(address, row)) continue;
-    for (std::uint64_t i = 0; i < row; ++i) missing += impl_->gm.written(address + i, 1) ? 0 : 1;
-  }
-  if (unwritten != nullptr) *unwritten = missing;
+  for (std::uint64_t r = 0; row > 0 && r < rows(tensor); ++r)
+    impl_->gm.read(place.base + r * pitch_bytes(tensor), result.data() + r * row, row);
+  if (unwritten != nullptr) *unwritten = impl_->unwritten(tensor);
   return result;
 }
 

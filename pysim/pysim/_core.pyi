@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 DEFAULT_MACHINE: str
+DEFAULT_MAX_CYCLES: int
 
 class Machine:
     def __init__(self, name_or_file: str, settings: Sequence[str], folder: Path) -> None: ...
@@ -46,6 +47,7 @@ class Simulation:
         sanitize: str,
         cores: int,
         warmup: int,
+        max_cycles: int,
         block_cache: bool,
         progress: Callable[[int, float], object] | None,
         print: Callable[[str], object],

@@ -39,8 +39,11 @@ class ProgressLine:
         self._open = False
 
 
-def _count(name: str, value: object, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**32:
+DEFAULT_MAX_CYCLES = _core.DEFAULT_MAX_CYCLES
+
+
+def _count(name: str, value: object, least: int, end: int = 2**32) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < end:
         raise InputError(f"{name} is an integer, at least {least}; got {value!r}", "bad-option")
     return value
 
@@ -49,7 +52,8 @@ class Simulation:
     """A kernel with the options of its runs.
 
     timing_only: no values, the same cycles. sanitize: "fast" or "off". cores: of the launch, by default all.
-    warmup: runs before the one that counts. block_cache: False times each instruction anew, with the same result.
+    warmup: runs before the one that counts. max_cycles: a run that has not ended by then is a
+    StallError. block_cache: False times each instruction anew, with the same result.
     progress: True, or a function of cycle and share. print: takes the lines of `print` instructions.
     """
 
@@ -61,6 +65,7 @@ class Simulation:
         sanitize: str = "fast",
         cores: int | None = None,
         warmup: int = 0,
+        max_cycles: int = DEFAULT_MAX_CYCLES,
         block_cache: bool = True,
         progress: bool | Progress | None = None,
         print: Callable[[str], object] = builtins.print,
@@ -74,6 +79,7 @@ class Simulation:
             sanitize=sanitize,
             cores=0 if cores is None else _count("cores", cores, 1),
             warmup=_count("warmup", warmup, 0),
+            max_cycles=_count("max_cycles", max_cycles, 1, 2**62),
             block_cache=block_cache,
             progress=self._line if progress is True else progress or None,
             print=print,
@@ -119,6 +125,7 @@ def run(
     sanitize: str = "fast",
     cores: int | None = None,
     warmup: int = 0,
+    max_cycles: int = DEFAULT_MAX_CYCLES,
     block_cache: bool = True,
     progress: bool | Progress | None = None,
     print: Callable[[str], object] = builtins.print,
@@ -149,6 +156,7 @@ def run(
         sanitize=sanitize,
         cores=cores,
         warmup=warmup,
+        max_cycles=max_cycles,
         block_cache=block_cache,
         progress=progress,
         print=print,

@@ -101,7 +101,7 @@ Command kernel_command() {
       "operation that --check compares it with.";
   show_command.examples =
       "  npulab kernel show gemv/register_blocked -D M=100 -D K=200\n"
-      "  npulab kernel show gemv/register_blocked --source > mine.npu";
+      "  npulab kernel show gemv/register_blocked --source";
   show_command.options = {&kParam, &kSource};
   show_command.run = &show;
 

@@ -60,7 +60,7 @@ Command subcommand(std::string_view name, std::string_view summary, std::vector<
 Command machine_command() {
   Command command;
   command.name = "machine";
-  command.summary = "machines: list, show, check, compare, schema";
+  command.summary = "machines: list, show, check, diff, schema";
   command.help =
       "A machine is a YAML file; docs/machines.md describes its keys. Shipped machines are known by name; a "
       "name with\n"

@@ -37,12 +37,15 @@ constexpr Option kTimingOnly{"timing-only", '\0', "", "computes no values; the c
 constexpr Option kCores{"cores", '\0', "N", "cores of the launch (default: all that the machine has)"};
 constexpr Option kWarmup{"warmup", '\0', "N",
                          "runs the kernel N times before the run that is reported (default 0)"};
+constexpr Option kMaxCycles{"max-cycles", '\0', "N",
+                            "ends a run that has not ended by cycle N with status 3 (default 1000000000)"};
 constexpr Option kNoBlockCache{"no-block-cache", '\0', "",
                                "times every instruction one by one: slower, and the report is the same"};
 constexpr Option kProgress{"progress", '\0', "", "says on standard error how far the run is"};
 
 constexpr std::uint64_t kMostCores = 4096;
 constexpr std::uint64_t kMostWarmups = 1000;
+constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 62;
 constexpr int kIndent = 1;  // of JSON
 
 struct LevelRow {
@@ -74,6 +77,8 @@ SimulationOptions options_of(const Arguments& arguments) {
     options.cores = static_cast<std::uint32_t>(number(kCores, arguments.value(kCores), 1, kMostCores));
   if (arguments.has(kWarmup))
     options.warmup = static_cast<std::uint32_t>(number(kWarmup, arguments.value(kWarmup), 0, kMostWarmups));
+  if (arguments.has(kMaxCycles))
+    options.max_cycles = number(kMaxCycles, arguments.value(kMaxCycles), 1, kMostCycles);
   options.print = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   return options;
 }
@@ -254,8 +259,8 @@ Command run_command() {
       "  npulab run gemv/register_blocked --set gm.model=ideal --timing-only   what if memory were ideal?\n"
       "  npulab run mine.npu --machine tiny --in x=x.npy --in A=arange --out y=y.npy\n"
       "  npulab run gemv/register_blocked --json - | python3 -m json.tool      the report as data";
-  command.options = {&kMachine,    &kSet,   &kParam,  &kIn,   &kOut,          &kCheck,   &kSanitize,
-                     &kTimingOnly, &kCores, &kWarmup, &kJson, &kNoBlockCache, &kProgress};
+  command.options = {&kMachine,    &kSet,   &kParam,  &kIn,        &kOut,  &kCheck,        &kSanitize,
+                     &kTimingOnly, &kCores, &kWarmup, &kMaxCycles, &kJson, &kNoBlockCache, &kProgress};
   command.run = &run;
   return command;
 }

@@ -248,7 +248,7 @@ struct GmConfig {
   GmModel model = GmModel::dram;
   std::uint64_t bytes = 1ULL << 30;
   double latency_ns = 100;
-  double bandwidth_gbps = 100;
+  double bandwidth_gbps = 0;
   unsigned channels = 8;
   double channel_gbps = 16;
   unsigned banks = 16;
@@ -272,8 +272,8 @@ struct GmConfig {
                         "capacity; costs the host only what is touched")),
         number("latency_ns", &T::latency_ns, "ns", 0, kMostNs,
                "way through the chip and the controller and back, without the DRAM's own timing"),
-        number("bandwidth_gbps", &T::bandwidth_gbps, "GB/s", 1e-3, 1e6,
-               "peak of the ideal model (1 GB = 10^9 bytes)"),
+        number("bandwidth_gbps", &T::bandwidth_gbps, "GB/s", 0, 1e6,
+               "peak of the ideal model (1 GB = 10^9 bytes); 0: that of the channels together"),
         number("channels", &T::channels, "", 1, 1024, "independent (pseudo-)channels"),
         number("channel_gbps", &T::channel_gbps, "GB/s", 1e-3, 1e5, "peak of one channel"),
         number("banks", &T::banks, "per channel", 1, 1024, "banks of one channel"),

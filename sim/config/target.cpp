@@ -65,7 +65,9 @@ std::uint64_t clock_hz(const CoreTypeConfig& core) {
 }
 
 double gm_peak_bytes_per_second(const GmConfig& gm) {
-  return (gm.model == GmModel::ideal ? gm.bandwidth_gbps : gm.channel_gbps * gm.channels) * 1e9;
+  return (gm.model == GmModel::ideal && gm.bandwidth_gbps > 0 ? gm.bandwidth_gbps
+                                                              : gm.channel_gbps * gm.channels) *
+         1e9;
 }
 
 isa::Target make_target(const Machine& machine, const std::string& core_type) {

@@ -8,11 +8,10 @@ namespace npulab::core {
 
 namespace {
 
-// Waits of an instruction: how far the stream's cycle moved for it.
+// Waits of an instruction: cycles in which nothing could start before it.
 std::uint64_t issue_counting(Issue& issue, const MicroOp& op, std::uint32_t extra, std::uint64_t& wait) {
-  const std::uint64_t before = issue.cycle();
   const std::uint64_t start = issue.issue(op.timing, extra);
-  wait = start - before;
+  wait = issue.gap();
   return start;
 }
 

@@ -217,6 +217,7 @@ void Decoder::queue_timing(MicroOp& op) const {
   op.unit_timing.scalar_read_count = 0;
   op.unit_timing.scalar_write2 = isa::kNoRegister;
   Timing dispatch;
+  dispatch.port = op.timing.port;
   dispatch.scalar_reads = op.timing.scalar_reads;
   dispatch.scalar_read_count = op.timing.scalar_read_count;
   dispatch.scalar_write2 = op.timing.scalar_write2;

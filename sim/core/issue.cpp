@@ -44,12 +44,12 @@ void Issue::advance(std::uint64_t to, report::Stall cause) {
   if (to <= cycle_) return;
   // A cycle in which nothing was placed yet is part of the wait.
   if (slots_ != 0) close_cycle();
-  const std::uint64_t gap = to - cycle_;
-  stats_.scalar[cause] += gap;
+  gap_ = to - cycle_;
+  stats_.scalar[cause] += gap_;
   if (cause == report::Stall::port)
-    stats_.vector.busy += gap;  // its own port is at work
+    stats_.vector.busy += gap_;  // its own port is at work
   else
-    stats_.vector[cause] += gap;
+    stats_.vector[cause] += gap_;
   cycle_ = to;
 }
 
@@ -84,6 +84,7 @@ std::uint64_t Issue::earliest(const Timing& timing, report::Stall& cause) const 
 }
 
 std::uint64_t Issue::issue(const Timing& timing, std::uint32_t extra) {
+  gap_ = 0;
   report::Stall cause = report::Stall::dependency;
   std::uint64_t t = earliest(timing, cause);
   if (t > cycle_) {

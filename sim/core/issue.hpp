@@ -36,6 +36,8 @@ class Issue {
   void wait_until(std::uint64_t cycle, report::Stall cause);
 
   std::uint64_t cycle() const { return cycle_; }
+  // Cycles in which nothing was placed before the last instruction could start.
+  std::uint64_t gap() const { return gap_; }
   // When everything issued so far has its result.
   std::uint64_t finished() const;
 
@@ -72,6 +74,7 @@ class Issue {
   std::size_t conflict_base_ = 0;  // by port: until when a bank conflict holds it, 0 when none does
   std::vector<std::uint64_t> times_;
   std::uint64_t cycle_ = 0;
+  std::uint64_t gap_ = 0;
   std::uint32_t slots_ = 0;  // taken in cycle_
   bool had_scalar_ = false;  // in cycle_
   bool had_vector_ = false;

@@ -5,7 +5,9 @@
 namespace npulab::dram {
 
 IdealModel::IdealModel(const config::GmConfig& config)
-    : timing_{Rate(1, bytes_per_second(config.bandwidth_gbps))}, latency_ps_(ps_from_ns(config.latency_ns)) {
+    : timing_{Rate(1, bytes_per_second(config.bandwidth_gbps > 0 ? config.bandwidth_gbps
+                                                                 : config.channel_gbps * config.channels))},
+      latency_ps_(ps_from_ns(config.latency_ns)) {
   reset(0);
 }
 

@@ -49,7 +49,9 @@ void Chip::poll(std::uint64_t cycle) {
 }
 
 void Chip::print(const std::string& line) {
-  if (listener_.print) listener_.print(line);
+  constexpr std::uint64_t kMostLines = 10000;
+  if (!listener_.print || printed_ > kMostLines) return;
+  listener_.print(++printed_ > kMostLines ? "print: further lines are not shown" : line);
 }
 
 void Chip::region(const std::string& name, std::uint32_t core, std::uint64_t cycle) {

@@ -66,6 +66,7 @@ class Chip {
   std::uint32_t arrived_ = 0;
   std::uint32_t done_ = 0;
   std::uint64_t stored_ = 0;
+  std::uint64_t printed_ = 0;
 };
 
 }  // namespace npulab::systemc

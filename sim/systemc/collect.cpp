@@ -11,6 +11,7 @@ namespace npulab::systemc {
 namespace {
 
 constexpr double kPsPerUs = 1e6;
+constexpr std::size_t kFirstDma = 2;
 
 // One resource that the work cannot pass faster than its width.
 struct Least {
@@ -50,7 +51,6 @@ class Collector {
   void buffers();
   void bound();
   std::string held_up_by(const Least& most) const;
-  std::string waits_behind(const CoreUnit& core) const;
   void hot_spots();
   void regions();
   void findings();
@@ -259,11 +259,6 @@ std::string Collector::held_up_by(const Least& most) const {
     if (core->front->finished() > slowest->front->finished()) slowest = core.get();
   report::EngineCycles front = slowest->front->stats().scalar;
   const std::uint64_t life = slowest->front->finished() - chip_.start_cycle();
-  const std::uint64_t end_wait =
-      life - std::min(life, front.accounted() + slowest->front->stats().vector.busy);
-  const std::uint64_t for_others = front[report::Stall::flag] + front[report::Stall::barrier] +
-                                   front[report::Stall::queue_full] + end_wait;
-
   Least longest{"the vector unit at work",
                 static_cast<double>(slowest->vector ? slowest->vector->cycles().busy
                                                     : slowest->front->stats().vector.busy)};
@@ -273,29 +268,15 @@ std::string Collector::held_up_by(const Least& most) const {
       longest = {
           fmt::format("instructions that wait: {}", report::kStalls[static_cast<std::size_t>(cause)].name),
           cycles};
-  if (static_cast<double>(for_others) > longest.us)
-    longest = {waits_behind(*slowest), static_cast<double>(for_others)};
+  // Waits for each engine; after the last instruction, for the one that ended last.
+  std::vector<std::uint64_t> waited = slowest->front->waited_for();
+  waited[slowest->last_engine()] +=
+      life - std::min(life, slowest->front->stream_ended() - chip_.start_cycle());
+  for (std::size_t engine = kFirstDma; engine < waited.size(); ++engine)
+    if (const auto cycles = static_cast<double>(waited[engine]); cycles > longest.us)
+      longest = {fmt::format("waiting for {}", shared_.target->engines[engine]), cycles};
   return fmt::format("{} ({:.0f} % of the slowest core's time)", longest.what,
                      100 * longest.us / static_cast<double>(life));
-}
-
-// The DMA engine with the most to do, and the longest of its states.
-std::string Collector::waits_behind(const CoreUnit& core) const {
-  std::string text = "waiting for other engines";
-  std::uint64_t most = 0;
-  for (std::size_t i = 0; i < core.engines.size(); ++i) {
-    report::EngineCycles cycles = core.engines[i]->stats().cycles;
-    const std::pair<const char*, std::uint64_t> states[] = {
-        {"at its width", cycles.busy},
-        {"at its limit of requests in flight", cycles[report::Stall::in_flight]},
-        {"latency", cycles[report::Stall::latency]}};
-    for (const auto& [state, value] : states) {
-      if (value <= most) continue;
-      most = value;
-      text = fmt::format("waiting for {}: {}", shared_.target->engines[i + 2], state);
-    }
-  }
-  return text;
 }
 
 void Collector::hot_spots() {

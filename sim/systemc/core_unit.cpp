@@ -96,6 +96,12 @@ std::string CoreUnit::waits_for(core::FlagId flag) const {
   return text;
 }
 
+std::uint8_t CoreUnit::last_engine() const {
+  for (std::size_t i = 0; i < engines.size(); ++i)
+    if (engines[i]->finished() == engines_finished()) return static_cast<std::uint8_t>(i + kFirstDma);
+  return 1;
+}
+
 std::uint64_t CoreUnit::engines_finished() const {
   std::uint64_t last = vector ? vector->finished() : 0;
   for (const auto& engine : engines) last = std::max(last, engine->finished());

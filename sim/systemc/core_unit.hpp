@@ -71,6 +71,7 @@ class CoreUnit {
   bool drained() const;
   // When the last work of all engines but the front end was over.
   std::uint64_t engines_finished() const;
+  std::uint8_t last_engine() const;  // the one that was
   DmaEngine& dma(std::uint8_t engine);
   // "waits for flag …" with the places that set it: of an engine that a stalled run left waiting.
   std::string waits_for(core::FlagId flag) const;

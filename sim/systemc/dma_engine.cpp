@@ -246,6 +246,12 @@ void DmaEngine::add_request(Batch& batch, std::uint64_t cycle) {
 }
 
 bool DmaEngine::issue_requests() {
+  if (cycle_ - unit_.chip.start_cycle() > unit_.shared.max_cycles)
+    throw Error(
+        Category::stall, "cycle-limit",
+        fmt::format("a copy of core {} is still under way in cycle {}, the limit of this run (--max-cycles)",
+                    unit_.state.id, unit_.shared.max_cycles),
+        unit_.shared.program->where(in_flight_.back().entry.pc));
   if (port_.free > cycle_) {
     account(port_.free, report::Stall::port, cycle_);
     cycle_ = port_.free;

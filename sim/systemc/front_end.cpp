@@ -38,6 +38,7 @@ void FrontEnd::start(std::uint64_t cycle) {
   pc_ = 0;
   wait_ = Wait::nothing;
   room_wanted_ = isa::kAllEngines;
+  waited_for_.assign(unit_.shared.target->engines.size(), 0);
   finished_ = instructions_ = block_flops_ = alone_ = 0;
   wake_at(cycle);
 }
@@ -72,6 +73,15 @@ void FrontEnd::spend(std::uint64_t instructions) {
                     "the loop here never ends",
                     unit_.state.id, instructions_, timer_.cycle()),
         program_.where(pc_));
+}
+
+// The stream waits at this instruction, for `engine`.
+void FrontEnd::hold(std::uint64_t cycle, report::Stall cause, std::uint8_t engine) {
+  const std::uint64_t stalled = timer_.stats().scalar[cause];
+  timer_.wait_until(cycle, cause);
+  const std::uint64_t gap = timer_.stats().scalar[cause] - stalled;
+  unit_.shared.lines->waits[pc_] += gap;
+  waited_for_[engine] += gap;
 }
 
 // At the end of a loop body: the next turn, or on behind it.
@@ -162,7 +172,7 @@ bool FrontEnd::step_op(const core::MicroOp& op) {
       wait_ = Wait::engines;
       return false;
     }
-    timer_.wait_until(unit_.vector->finished(), report::Stall::dependency);
+    hold(unit_.vector->finished(), report::Stall::dependency, kVectorEngine);
   }
   timer_.issue(pc_);
   if (op.op == Op::Vext) unit_.state.note_registers(program_, pc_);
@@ -175,7 +185,7 @@ bool FrontEnd::step_op(const core::MicroOp& op) {
 template <class Engine>
 bool FrontEnd::has_room(const Engine& engine, std::uint8_t number) {
   if (engine.has_room()) {
-    if (room_wanted_ == number) timer_.wait_until(room_cycle_, report::Stall::queue_full);
+    if (room_wanted_ == number) hold(room_cycle_, report::Stall::queue_full, number);
     room_wanted_ = isa::kAllEngines;
     return true;
   }
@@ -296,7 +306,7 @@ bool FrontEnd::wait_flag(const core::MicroOp& op) {
       wait_ = Wait::flag;
       return false;
     }
-    timer_.wait_until(*set, report::Stall::flag);
+    hold(*set, report::Stall::flag, flag.source);
     const std::uint64_t issued = timer_.issue(pc_);
     unit_.flags.take(flag, std::max(issued, *set), program_.where(pc_));
     return true;
@@ -313,7 +323,7 @@ bool FrontEnd::all_finished() {
     wait_ = Wait::engines;
     return false;
   }
-  timer_.wait_until(std::max(timer_.finished(), unit_.engines_finished()), report::Stall::barrier);
+  hold(std::max(timer_.finished(), unit_.engines_finished()), report::Stall::barrier, unit_.last_engine());
   return true;
 }
 
@@ -324,7 +334,7 @@ bool FrontEnd::barrier(const core::MicroOp& op) {
     return true;
   }
   if (in_step(op.engine)) {
-    timer_.wait_until(timer_.finished(), report::Stall::barrier);
+    hold(timer_.finished(), report::Stall::barrier, kScalarEngine);
     timer_.issue(pc_);
     return true;
   }
@@ -344,8 +354,8 @@ bool FrontEnd::sync_cores() {
 }
 
 void FrontEnd::released(std::uint64_t cycle) {
+  hold(cycle, report::Stall::barrier, kScalarEngine);
   ++pc_;
-  timer_.wait_until(cycle, report::Stall::barrier);
   wait_ = Wait::nothing;
   wake_at(cycle);
 }
@@ -357,6 +367,7 @@ bool FrontEnd::end() {
   }
   timer_.issue(pc_);
   timer_.close_cycle();
+  stream_ended_ = timer_.cycle();
   finished_ = std::max(timer_.finished(), unit_.engines_finished());
   wait_ = Wait::done;
   spend(1);
@@ -395,7 +406,7 @@ bool FrontEnd::control(const core::MicroOp& op) {
       break;
   }
   if (taken) {
-    timer_.wait_until(issued + op.timing.latency, report::Stall::dependency);
+    hold(issued + op.timing.latency, report::Stall::dependency, kScalarEngine);
     alone_ += kBranchWeight;
   }
   pc_ = taken ? op.target : pc_ + 1;
@@ -403,7 +414,7 @@ bool FrontEnd::control(const core::MicroOp& op) {
 }
 
 void FrontEnd::loop(const core::MicroOp& op) {
-  timer_.wait_until(timer_.cycle() + op.timing.latency, report::Stall::dependency);
+  hold(timer_.cycle() + op.timing.latency, report::Stall::dependency, kScalarEngine);
   const std::int64_t count = unit_.state.scalar(op.scalars[0]);
   if (count <= 0) {
     pc_ = op.target;

@@ -19,7 +19,11 @@ class FrontEnd : public Process {
   bool done() const { return wait_ == Wait::done; }
   // When the core's program and all its engines were over.
   std::uint64_t finished() const { return finished_; }
+  // When its last instruction had started.
+  std::uint64_t stream_ended() const { return stream_ended_; }
   core::IssueStats& stats() { return timer_.stats(); }
+  // Cycles that the stream waited for each engine (flags, full queues, barriers), by engine number.
+  const std::vector<std::uint64_t>& waited_for() const { return waited_for_; }
   std::uint64_t instructions() const { return instructions_; }
   std::uint64_t block_flops() const { return block_flops_; }
   std::string standing() const override;
@@ -63,6 +67,7 @@ class FrontEnd : public Process {
   void push(std::uint8_t engine, QueueEntry entry);
   core::FlagId flag_of(const core::MicroOp& op) const;
   void turn_loops();
+  void hold(std::uint64_t cycle, report::Stall cause, std::uint8_t engine);
   bool in_step(std::uint8_t engine) const;  // runs in this stream
   void spend(std::uint64_t instructions);
 
@@ -74,7 +79,9 @@ class FrontEnd : public Process {
   Wait wait_ = Wait::done;
   std::uint64_t room_cycle_ = 0;
   std::uint8_t room_wanted_ = isa::kAllEngines;  // the engine whose queue is full, or none
+  std::vector<std::uint64_t> waited_for_;
   std::uint64_t finished_ = 0;
+  std::uint64_t stream_ended_ = 0;
   std::uint64_t instructions_ = 0;
   std::uint64_t block_flops_ = 0;
   std::uint64_t alone_ = 0;  // weight of the instructions since anything but scalar and control work happened

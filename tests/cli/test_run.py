@@ -251,6 +251,15 @@ def test_warmup_is_not_part_of_the_figures(copy: Path) -> None:
     assert warm["memory"]["gm"]["read_bytes"] == cold["memory"]["gm"]["read_bytes"]
 
 
+def test_an_endless_loop_ends_at_the_limit(tmp_path: Path) -> None:
+    kernel = tmp_path / "endless.npu"
+    text = ".kernel endless\n.tensor a f16 [64] in\n.buffer ab ub 128\nx: copy ab[], a[], 128\n  jmp x\n  end\n"
+    kernel.write_text(text, encoding="utf-8")
+    message = refused("run", kernel, *TINY, "--max-cycles", "10000", status=3)
+    assert "by cycle 10000" in message
+    assert "endless.npu:" in message
+
+
 def test_warmup_really_runs(tmp_path: Path) -> None:
     kernel = tmp_path / "print.npu"
     kernel.write_text(".kernel print\n  mov s0, 7\n  print s0\n  end\n", encoding="utf-8")

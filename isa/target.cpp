@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "isa/target.hpp"
+
+#include <fmt/format.h>
+
+namespace npulab::isa {
+
+namespace {
+
+// FNV-1a.
+std::uint64_t hash_of(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return hash;
+}
+
+}  // namespace
+
+std::string fingerprint(const Target& t) {
+  std::string text = t.core_type;
+  for (const Space& space : t.spaces)
+    text += fmt::format(",{} {} {}", space.name, space.bytes, space.alignment);
+  for (const std::string& engine : t.engines) text += "," + engine;
+  for (const CopyPath& path : t.paths) text += fmt::format(",{}>{}@{}", path.from, path.to, path.engine);
+  for (const auto& [source, destination] : t.flag_pairs) text += fmt::format(",{}:{}", source, destination);
+  text += fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{}", t.flag_ids, t.cores, t.scalar_registers,
+                      t.loop_depth, static_cast<unsigned>(t.form), t.vector_registers, t.register_bits,
+                      t.operation_bits, t.ub_block_bytes, t.ub_blocks, t.max_repeat, t.vector_space,
+                      t.vector_types);
+  return fmt::format("{} {:016x}", t.machine, hash_of(text));
+}
+
+}  // namespace npulab::isa
