@@ -256,7 +256,7 @@ def test_an_endless_loop_ends_at_the_limit(tmp_path: Path) -> None:
     text = ".kernel endless\n.tensor a f16 [64] in\n.buffer ab ub 128\nx: copy ab[], a[], 128\n  jmp x\n  end\n"
     kernel.write_text(text, encoding="utf-8")
     message = refused("run", kernel, *TINY, "--max-cycles", "10000", status=3)
-    assert "by cycle 10000" in message
+    assert "cycle 10000, the limit" in message
     assert "endless.npu:" in message
 
 
