@@ -2,6 +2,7 @@
 // The JSON form: keys that others rely on, null for the unknown, one table for keys and definitions.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>

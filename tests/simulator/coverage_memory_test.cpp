@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "lane_reference.hpp"
 #include "run_helper.hpp"
 

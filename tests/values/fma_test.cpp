@@ -2,6 +2,7 @@
 // Fused multiply-add of every float type against integer arithmetic of unlimited or 128-bit width.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cmath>

@@ -3,6 +3,7 @@
 // against the host's long double functions.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>

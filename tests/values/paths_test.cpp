@@ -3,6 +3,8 @@
 // writes nothing beyond its lanes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "calls.hpp"
 #include "isa/error.hpp"
 
