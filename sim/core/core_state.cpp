@@ -32,38 +32,52 @@ CoreState::CoreState(const config::CoreTypeConfig& core, const isa::Target& core
 
 void CoreState::reset() {
   scalars.fill(0);
-  scalar_written.reset();
+  scalar_written = 0;
   std::fill(vectors.begin(), vectors.end(), kPoison);
   vector_written.reset();
   for (auto& buffer : buffers) buffer->reset();
   flops = 0;
 }
 
-void CoreState::unwritten_register(const DecodedProgram& program, std::uint32_t pc, std::uint16_t reg) {
-  diagnostics.add(
-      Severity::error, "uninitialised-register",
-      fmt::format("{} reads v{}, which nothing has written", isa::info(program.ops[pc].op).mnemonic, reg),
-      program.where(pc), id);
+void CoreState::unwritten_register(const DecodedProgram& program, std::uint32_t pc, char file, unsigned reg) {
+  diagnostics.add(Severity::error, "uninitialised-register",
+                  fmt::format("{} reads {}{}, which nothing has written",
+                              isa::info(program.ops[pc].op).mnemonic, file, reg),
+                  program.where(pc), id);
 }
 
 void CoreState::note_registers(const DecodedProgram& program, std::uint32_t pc) {
-  const Timing& timing = program.ops[pc].timing;
+  const MicroOp& op = program.ops[pc];
+  const Timing& timing = op.unit_timing.vector ? op.unit_timing : op.timing;  // where the unit has a queue
   if (sanitize != Sanitize::off) {
     for (std::size_t i = 0; i < timing.read_count; ++i) {
       for (std::uint16_t r = 0; r < timing.reads[i].count; ++r) {
         const auto reg = static_cast<std::uint16_t>(timing.reads[i].first + r);
-        if (!vector_written[reg]) unwritten_register(program, pc, reg);
+        if (!vector_written[reg]) unwritten_register(program, pc, 'v', reg);
       }
     }
   }
   for (std::uint16_t r = 0; r < timing.write.count; ++r) vector_written.set(timing.write.first + r);
 }
 
+void CoreState::note_scalars(const DecodedProgram& program, std::uint32_t pc) {
+  const Timing& timing = program.ops[pc].timing;
+  for (std::size_t i = 0; i < timing.scalar_read_count; ++i)
+    if (sanitize != Sanitize::off && (scalar_written >> timing.scalar_reads[i] & 1U) == 0)
+      unwritten_register(program, pc, 's', timing.scalar_reads[i]);
+  if (timing.scalar_write != isa::kNoRegister) scalar_written |= ScalarSet{1} << timing.scalar_write;
+}
+
 void CoreState::note_registers(const DecodedProgram& program, const Block& block) {
-  if (sanitize != Sanitize::off && (block.live_in & ~vector_written).any()) {
-    for (std::uint32_t pc = block.first; pc < block.first + block.count; ++pc) note_registers(program, pc);
+  const bool unwritten = (block.live_in & ~vector_written).any() || (block.scalars_in & ~scalar_written) != 0;
+  if (sanitize != Sanitize::off && unwritten) {
+    for (std::uint32_t pc = block.first; pc < block.first + block.count; ++pc) {
+      note_scalars(program, pc);
+      note_registers(program, pc);
+    }
     return;
   }
+  scalar_written |= block.scalars_written;
   vector_written |= block.written;
 }
 

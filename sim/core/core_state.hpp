@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -18,8 +17,6 @@
 namespace npulab::core {
 
 enum class Sanitize : std::uint8_t { off, fast, full };
-
-inline constexpr std::size_t kMostScalarRegisters = 64;
 
 class CoreState {
  public:
@@ -41,13 +38,15 @@ class CoreState {
   memory::LocalBuffer& buffer(std::uint8_t space) { return *buffers[space - 1U]; }
 
   // Records the vector registers of a block (or one operation) as written; those read must have been.
-  void note_registers(const DecodedProgram& program, const Block& block);
+  void note_registers(const DecodedProgram& program, const Block& block);  // scalar registers, too
   void note_registers(const DecodedProgram& program, std::uint32_t pc);
+  // The same for the scalar registers of one operation.
+  void note_scalars(const DecodedProgram& program, std::uint32_t pc);
 
   std::array<std::int64_t, kMostScalarRegisters> scalars{};
   std::vector<std::byte> vectors;  // register r at r * register_bytes
   RegisterSet vector_written;
-  std::bitset<kMostScalarRegisters> scalar_written;
+  ScalarSet scalar_written = 0;
   std::vector<std::unique_ptr<memory::LocalBuffer>> buffers;  // by space - 1
   std::uint64_t flops = 0;                                    // of operations whose lane count is not fixed
   const isa::Target& target;
@@ -58,7 +57,7 @@ class CoreState {
   Diagnostics& diagnostics;
 
  private:
-  void unwritten_register(const DecodedProgram& program, std::uint32_t pc, std::uint16_t reg);
+  void unwritten_register(const DecodedProgram& program, std::uint32_t pc, char file, unsigned reg);
 };
 
 }  // namespace npulab::core

@@ -315,6 +315,10 @@ void summarise(Block& block, std::span<const MicroOp> ops, const config::BufferC
           block.live_in.set(reg);
     for (std::uint16_t r = 0; r < op.timing.write.count; ++r)
       block.written.set(std::size_t{op.timing.write.first} + r);
+    for (std::size_t i = 0; i < op.timing.scalar_read_count; ++i)
+      block.scalars_in |= ScalarSet{1} << op.timing.scalar_reads[i] & ~block.scalars_written;
+    if (op.timing.scalar_write != isa::kNoRegister)
+      block.scalars_written |= ScalarSet{1} << op.timing.scalar_write;
     if (op.timing.vector) ++block.vector_count;
     if (op.family == isa::Family::VectorMemory && !never_conflicts(op, buffer)) block.reads_addresses = true;
     if (!counts_lanes(op)) block.flops += std::uint64_t{op.flops_per_lane} * op.lanes;

@@ -9,7 +9,10 @@ void Diagnostics::add(Severity severity, std::string code, std::string message, 
                       std::uint32_t core) {
   if (severity == Severity::error) ++errors_;
   for (Diagnostic& known : all_) {
-    if (known.code == code && known.where.line == where.line && known.where.file == where.file) {
+    // Without a line, as for outputs and binaries, the message tells places apart.
+    const bool same_place = known.where.line == where.line && known.where.file == where.file &&
+                            (where.line != 0 || known.message == message);
+    if (known.code == code && same_place) {
       ++known.count;
       return;
     }

@@ -111,6 +111,9 @@ static_assert(sizeof(HotOp) == 64);
 inline constexpr std::size_t kMostVectorRegisters = 256;
 using RegisterSet = std::bitset<kMostVectorRegisters>;
 
+inline constexpr std::size_t kMostScalarRegisters = 64;
+using ScalarSet = std::uint64_t;  // bit per register
+
 // A run of micro-ops without control, synchronisation or transfers: the unit of the block-timing cache.
 struct Block {
   std::uint32_t first = 0;
@@ -118,8 +121,10 @@ struct Block {
   bool reads_addresses = false;  // timing depends on addresses (bank conflicts possible): never cached
   std::uint64_t flops = 0;       // of the operations that always use all lanes
   std::uint32_t vector_count = 0;
-  RegisterSet live_in;  // vector registers read before they are written
-  RegisterSet written;  // vector registers written
+  RegisterSet live_in;       // vector registers read before they are written
+  RegisterSet written;       // vector registers written
+  ScalarSet scalars_in = 0;  // the same of scalar registers
+  ScalarSet scalars_written = 0;
   std::vector<std::uint32_t>
       bare;  // all that a run without values needs: scalar work, post-increments, lane counts
 };

@@ -36,6 +36,7 @@ void FrontEnd::start(std::uint64_t cycle) {
   timer_.reset(cycle);
   loops_.clear();
   pc_ = 0;
+  noted_ = kNothingNoted;
   wait_ = Wait::nothing;
   room_wanted_ = isa::kAllEngines;
   waited_for_.assign(unit_.shared.target->engines.size(), 0);
@@ -110,7 +111,12 @@ bool FrontEnd::one() {
     if (whole_loop) loops_.pop_back();
     return true;
   }
-  return step_op(program_.ops[pc_]);
+  // Once for each time that it comes to its turn, however often it then has to wait.
+  if (unit_.shared.values && noted_ != pc_) unit_.state.note_scalars(program_, pc_);
+  noted_ = pc_;
+  if (!step_op(program_.ops[pc_])) return false;
+  noted_ = kNothingNoted;
+  return true;
 }
 
 void FrontEnd::run_block(const core::Block& block, std::uint64_t times) {
@@ -139,6 +145,7 @@ void FrontEnd::run_addressed(const core::Block& block) {
   for (std::uint32_t pc = block.first; pc < block.first + block.count; ++pc) {
     const core::MicroOp& op = program_.ops[pc];
     timer_.issue(pc, core::bank_delay(op, unit_.state));
+    if (values) unit_.state.note_scalars(program_, pc);
     if (values && op.timing.vector) unit_.state.note_registers(program_, pc);
     if (values)
       core::execute(program_, pc, unit_.state);

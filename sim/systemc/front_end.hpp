@@ -75,7 +75,9 @@ class FrontEnd : public Process {
   const core::DecodedProgram& program_;
   core::BlockTimer timer_;
   std::vector<LoopFrame> loops_;
+  static constexpr std::uint32_t kNothingNoted = ~std::uint32_t{0};
   std::uint32_t pc_ = 0;
+  std::uint32_t noted_ = kNothingNoted;  // whose scalar registers were noted, and which has not started yet
   Wait wait_ = Wait::done;
   std::uint64_t room_cycle_ = 0;
   std::uint8_t room_wanted_ = isa::kAllEngines;  // the engine whose queue is full, or none

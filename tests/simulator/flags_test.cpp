@@ -11,7 +11,7 @@
 namespace npulab {
 namespace {
 
-const std::string kTensors = ".kernel test/flags\n.tensor A u8 [4096] in\n.tensor y u8 [4096] out\n";
+const std::string kTensors = ".kernel test/flags\n.tensor A u8 [4096] in\n.tensor y u8 [4096] inout\n";
 
 test::Run run(const std::string& body, SimulationOptions options = test::one_core(),
               const std::vector<std::string>& set = {}, const std::string& machine = "tiny") {
@@ -216,7 +216,10 @@ TEST(Flags, SY_15_a_long_counted_loop_is_no_stall_and_an_endless_one_is) {
 TEST(Flags, SY_16_memory_holds_poison_and_flags_are_clear) {
   SimulationOptions off = test::one_core();
   off.sanitize = SanitizeLevel::off;
-  const test::Run quiet = run("lds.i32 s1, ub[0]\nassert s1, 0xffffffffa5a5a5a5\nend\n", off, {});
+  const test::Run quiet = test::run(
+      test::machine("tiny"),
+      ".kernel test/poison\n.tensor y u8 [64] out\nlds.i32 s1, ub[0]\nassert s1, 0xffffffffa5a5a5a5\nend\n",
+      off);
   for (const std::byte byte : quiet.outputs.at("y")) ASSERT_EQ(byte, std::byte{0xa5});
   EXPECT_TRUE(outcome("wait_flag mte2, vector, 0\nend\n").stalled());
 }
