@@ -2,6 +2,7 @@
 // Every variant of y = A x: bits in its stated order, the float64 reference, tails, padding, core counts,
 // time.
 #include "tests/kernels/gemv_model.hpp"
+#include "tests/sanitized.hpp"
 
 namespace npulab::kernels::test {
 namespace {
@@ -45,14 +46,7 @@ KernelRun verified(const Variant& variant, Launch launch, Size size, std::int64_
   return result;
 }
 
-// Builds with sanitizers are an order slower: they leave the largest sizes to the others.
-#if defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer);
-#elif defined(__SANITIZE_ADDRESS__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
+// Builds with sanitizers leave the largest sizes to the others.
 constexpr std::int64_t kSanitizedElements = 100000;
 
 const Variant kUb{"gemv/ub_repeat", true, true};
@@ -72,7 +66,7 @@ TEST_P(GemvVariant, SmallSizes) {
 TEST_P(GemvVariant, LargeSizes) {
   for (const Size size : {Size{255, 256}, Size{256, 255}, Size{257, 257}, Size{17, 1000}, Size{1000, 17},
                           Size{300, 1000}, Size{1000, 257}, Size{64, 4096}, Size{130, 4096}, Size{4096, 65}})
-    if (!kSanitized || size.rows * size.columns <= kSanitizedElements)
+    if (!test::kSanitized || size.rows * size.columns <= kSanitizedElements)
       verified(GetParam(), {}, size, size.rows % 2 == 0 ? 0 : 5);
 }
 

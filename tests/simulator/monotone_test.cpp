@@ -7,6 +7,7 @@
 #include <functional>
 #include <random>
 
+#include "tests/sanitized.hpp"
 #include "work_helper.hpp"
 
 namespace npulab {
@@ -102,6 +103,7 @@ void expect_monotone(const Change& base, std::uint32_t cores, double tolerance) 
 
 // Where nothing is shared, more is never slower, not by one cycle.
 TEST(Monotone, TM_06_more_is_never_slower_where_nothing_is_shared) {
+  if (test::kSanitized) GTEST_SKIP() << "hundreds of runs";
   expect_monotone(
       [](Machine& machine) {
         machine.gm.model = config::GmModel::ideal;
@@ -114,6 +116,7 @@ TEST(Monotone, TM_06_more_is_never_slower_where_nothing_is_shared) {
 // Where cores and engines share rows of DRAM, a change of timing changes the order of their requests, and
 // with it which of them find their row open: the anomaly of every in-order schedule. It is bounded.
 TEST(Monotone, TM_06_more_is_hardly_ever_slower_where_rows_are_shared) {
+  if (test::kSanitized) GTEST_SKIP() << "hundreds of runs";
   expect_monotone([](Machine&) {}, 0, 0.16);
 }
 
