@@ -66,7 +66,7 @@ TEST_P(GemvVariant, SmallSizes) {
 TEST_P(GemvVariant, LargeSizes) {
   for (const Size size : {Size{255, 256}, Size{256, 255}, Size{257, 257}, Size{17, 1000}, Size{1000, 17},
                           Size{300, 1000}, Size{1000, 257}, Size{64, 4096}, Size{130, 4096}, Size{4096, 65}})
-    if (!test::kSanitized || size.rows * size.columns <= kSanitizedElements)
+    if (!npulab::test::kSanitized || size.rows * size.columns <= kSanitizedElements)
       verified(GetParam(), {}, size, size.rows % 2 == 0 ? 0 : 5);
 }
 
