@@ -30,14 +30,16 @@ class CoreState {
   std::int64_t scalar(Number number) const {
     return number.reg == isa::kNoRegister ? number.value : scalars[number.reg];
   }
-  // Byte offset of an address: constant plus register, wrapping at 64 bits. What lies beyond 2^62 is moved
-  // there: it is out of every memory, and sums with it stay in range.
-  std::int64_t offset(const Address& address) const {
-    constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
-    const auto sum = static_cast<std::int64_t>(
+  // Byte offset of an address, wrapping at 64 bits: constant plus register.
+  std::int64_t whole_offset(const Address& address) const {
+    return static_cast<std::int64_t>(
         static_cast<std::uint64_t>(address.base.value) +
         (address.base.reg == isa::kNoRegister ? 0U : static_cast<std::uint64_t>(scalars[address.base.reg])));
-    return std::clamp(sum, -kFarthest, kFarthest);
+  }
+  // The same; what lies beyond 2^62, out of every memory, is moved there, so that sums with it stay in range.
+  std::int64_t offset(const Address& address) const {
+    constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
+    return std::clamp(whole_offset(address), -kFarthest, kFarthest);
   }
   memory::LocalBuffer& buffer(std::uint8_t space) { return *buffers[space - 1U]; }
 

@@ -167,8 +167,8 @@ Transfer resolve_transfer(const DecodedProgram& program, std::uint32_t pc, const
   t.pc = pc;
   t.to = op.addresses[0].space;
   t.from = op.addresses[1].space;
-  t.dst = state.offset(op.addresses[0]);
-  t.src = state.offset(op.addresses[1]);
+  t.dst = state.whole_offset(op.addresses[0]);
+  t.src = state.whole_offset(op.addresses[1]);
   t.bytes = size_mod(program, pc, state, op.scalars[2], "bytes");
   if (op.has(Mod::count)) t.count = size_mod(program, pc, state, op.mod(Mod::count), "count");
   if (op.has(Mod::count2)) t.count2 = size_mod(program, pc, state, op.mod(Mod::count2), "count2");
