@@ -72,7 +72,7 @@ inline constexpr std::size_t kModCount = static_cast<std::size_t>(Mod::kCount);
 
 enum class Round : std::uint8_t { nearest_even, toward_zero, down, up, nearest_away };  // Mod::round
 
-inline constexpr std::size_t kMaxOperands = 4;
+inline constexpr std::size_t kMaxOperands = 7;
 inline constexpr std::size_t kMaxMods = 9;
 
 struct ModValue {

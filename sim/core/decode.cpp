@@ -200,7 +200,7 @@ bool Decoder::overlaps(const isa::InstructionInfo& row, const isa::Instruction& 
 
 void Decoder::choose_shape(MicroOp& op) const {
   if (target_.form != isa::OperandForm::registers || op.mod_set != 0) {
-    const bool only_increment = op.mod_set == 1U << static_cast<unsigned>(Mod::inc);
+    const bool only_increment = op.mod_set == std::uint64_t{1} << static_cast<unsigned>(Mod::inc);
     if (op.op != Op::Vld || !only_increment || op.mod(Mod::inc).reg != isa::kNoRegister) return;
   }
   if (op.op == Op::Vld && op.addresses[1].space != isa::kGmSpace) op.shape = Shape::load_full;
@@ -239,7 +239,7 @@ MicroOp Decoder::decode(const isa::Instruction& instruction) const {
   op.timing.interval = cost.interval;
   for (std::size_t i = 0; i < instruction.mod_count; ++i) {
     const isa::ModValue& mod = instruction.mods[i];
-    op.mod_set |= 1U << static_cast<unsigned>(mod.mod);
+    op.mod_set |= std::uint64_t{1} << static_cast<unsigned>(mod.mod);
     op.mods[static_cast<std::size_t>(mod.mod)] = number(mod.value);
     if (mod.value.kind == OperandKind::sreg) add_scalar_read(op, mod.value.reg);
   }

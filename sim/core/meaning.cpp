@@ -457,7 +457,7 @@ MicroOp freeze(const MicroOp& op, const CoreState& state) {
     address.base.reg = isa::kNoRegister;
   }
   for (Number& number : frozen.mods) fix(number);
-  frozen.mod_set &= ~(1U << static_cast<unsigned>(Mod::inc));
+  frozen.mod_set &= ~(std::uint64_t{1} << static_cast<unsigned>(Mod::inc));
   return frozen;
 }
 

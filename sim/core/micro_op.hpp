@@ -55,7 +55,7 @@ struct Timing {
   std::uint8_t read_count = 0;
   std::uint8_t scalar_write = isa::kNoRegister;
   std::uint8_t scalar_write2 = isa::kNoRegister;  // base register of a post-increment
-  std::array<std::uint8_t, 6> scalar_reads{};
+  std::array<std::uint8_t, 12> scalar_reads{};
   std::uint8_t scalar_read_count = 0;
 };
 
@@ -76,7 +76,7 @@ struct MicroOp {
   std::array<Number, isa::kMaxOperands> scalars{};     // operand slots that are numbers
   std::array<Address, isa::kMaxOperands> addresses{};  // operand slots that are views, by slot
   std::array<Number, isa::kModCount> mods{};           // only those in mod_set
-  std::uint32_t mod_set = 0;                           // bit per isa::Mod
+  std::uint64_t mod_set = 0;                           // bit per isa::Mod
   std::uint8_t broadcast = 0;  // how slot b (or value) is made: 0 as is, 1 lane, 2 scalar, 3 constant
   std::array<std::byte, 8> constant{};  // the immediate as an element of the type
   std::uint32_t flops_per_lane = 0;
