@@ -2,6 +2,7 @@
 // What instructions do to a core's state: values only, in program order, no time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "sim/core/core_state.hpp"
@@ -41,7 +42,10 @@ void check_written(const DecodedProgram& program, std::uint32_t pc, CoreState& s
                    std::int64_t offset, std::uint64_t bytes);
 
 // Lanes that take part: min(n, lanes), n negative counts as 0.
-std::uint32_t active_lanes(const MicroOp& op, const CoreState& state, std::uint32_t lanes);
+inline std::uint32_t active_lanes(const MicroOp& op, const CoreState& state, std::uint32_t lanes) {
+  if (!op.has(isa::Mod::n)) return lanes;
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(state.scalar(op.mod(isa::Mod::n)), 0, lanes));
+}
 
 // Whether the operation's mask, if it has one, lets a lane take part.
 bool mask_allows(const MicroOp& op, const CoreState& state, std::uint32_t lane);
