@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -17,7 +19,7 @@ namespace npulab::kernels {
 
 namespace {
 
-constexpr std::array<ReferenceOperation, 1> kOperations{{
+constexpr std::array<ReferenceOperation, 6> kOperations{{
     {"gemv", "A=TENSOR, x=TENSOR, y=TENSOR, accumulate=TYPE [, scale=TENSOR [, out_scale=TENSOR]]",
      "y = A x with sums in TYPE: f32, f16, bf16, or i32 for integers. Floating: within the bound of a chain "
      "of fused steps "
@@ -25,6 +27,26 @@ constexpr std::array<ReferenceOperation, 1> kOperations{{
      "exact, then "
      "f32(sum) * scale[row] * out_scale[0], each rounded to f32, then rounded to the type of y",
      &gemv_reference},
+    {"transpose", "x=TENSOR, y=TENSOR", "y[n, m] = x[m, n], bit for bit; x and y may be one tensor",
+     &transpose_reference},
+    {"nd_to_nz", "x=TENSOR, y=TENSOR",
+     "x [M, N] in fractals of 16 rows of 32 bytes, y [fractal columns, fractal rows, 16, elements in 32 "
+     "bytes], "
+     "zeros "
+     "beyond x; bit for bit",
+     &nd_to_nz_reference},
+    {"nz_to_nd", "x=TENSOR, y=TENSOR", "the inverse of nd_to_nz; bit for bit", &nz_to_nd_reference},
+    {"pad", "x=TENSOR, y=TENSOR, rows=NUMBER, columns=NUMBER, padded_columns=NUMBER",
+     "rows of `columns` elements, which stand at the start of x without gaps, in rows of `padded_columns`, "
+     "zeros "
+     "elsewhere in y; bit for bit; x and y may be one tensor",
+     &pad_reference},
+    {"gather", "table=TENSOR, index=TENSOR, y=TENSOR [, scale=TENSOR]",
+     "y[t] = table[index[t]], bit for bit; with `scale` f32(table[index[t]]) * scale[index[t]], rounded to "
+     "f32, "
+     "then "
+     "to the type of y",
+     &gather_reference},
 }};
 
 constexpr std::size_t kMostWorst = 10;
@@ -75,8 +97,8 @@ void keep_worst(std::vector<Line>& worst, Line line) {
   if (worst.size() > kMostWorst) worst.pop_back();
 }
 
-std::string described(const isa::Tensor& tensor, std::uint64_t index, const Expectation& expected, double got,
-                      const Comparison& comparison) {
+// Where element `index` stands: "y[3, 5]".
+std::string place_of(const isa::Tensor& tensor, std::uint64_t index) {
   std::string place;
   std::uint64_t rest = index;
   for (std::size_t d = tensor.shape.size(); d-- > 0;) {
@@ -84,10 +106,35 @@ std::string described(const isa::Tensor& tensor, std::uint64_t index, const Expe
     place = fmt::format("{}{}", rest % size, place.empty() ? "" : ", " + place);
     rest /= size;
   }
+  return fmt::format("{}[{}]", tensor.name, place);
+}
+
+std::string described(const isa::Tensor& tensor, std::uint64_t index, const Expectation& expected, double got,
+                      const Comparison& comparison) {
   return fmt::format(
-      "{}[{}]: got {}, expected {}, off by {}, bound {}{}", tensor.name, place, got, expected.value,
+      "{}: got {}, expected {}, off by {}, bound {}{}", place_of(tensor, index), got, expected.value,
       std::isfinite(comparison.excess) ? fmt::format("{:.6g}", comparison.error) : "more than any number",
       fmt::format("{:.6g}", expected.bound), expected.may_overflow ? " or an overflow" : "");
+}
+
+// Elements fill whole bytes.
+void check_bits(const isa::Tensor& tensor, const std::vector<std::byte>& expected,
+                std::span<const std::byte> got, CheckData& data, std::vector<Line>& worst) {
+  const std::size_t size = isa::bits(tensor.type) / 8;
+  for (std::size_t i = 0; i < expected.size() / size; ++i) {
+    ++data.elements;
+    if (std::memcmp(&expected[i * size], &got[i * size], size) == 0) continue;
+    ++data.mismatches;
+    data.passed = false;
+    if (worst.size() == kMostWorst) continue;
+    std::uint32_t want_bits = 0;
+    std::uint32_t got_bits = 0;
+    std::memcpy(&want_bits, &expected[i * size], size);
+    std::memcpy(&got_bits, &got[i * size], size);
+    keep_worst(worst, {std::numeric_limits<double>::infinity(),
+                       fmt::format("{}: got the bits 0x{:0{}x}, expected 0x{:0{}x}", place_of(tensor, i),
+                                   got_bits, 2 * size, want_bits, 2 * size)});
+  }
 }
 
 void check_tensor(const isa::Tensor& tensor, const ExpectedTensor& expected, const Output& output,
@@ -103,6 +150,7 @@ void check_tensor(const isa::Tensor& tensor, const ExpectedTensor& expected, con
                        fmt::format("{}: {} of its {} bytes were never written", tensor.name,
                                    output.unwritten_bytes, bytes)});
   }
+  if (!expected.bits.empty()) check_bits(tensor, expected.bits, output.elements, data, worst);
   for (std::uint64_t i = 0; i < expected.elements.size(); ++i) {
     const Expectation& want = expected.elements[i];
     const double got = values::to_double(tensor.type, output.elements.data(), i);
@@ -162,6 +210,12 @@ CheckData check(const isa::KernelHeader& header, const config::Machine& machine,
   return data;
 }
 
+double stored(isa::DType type, float value, bool saturate) {
+  const auto wide = static_cast<double>(value);
+  if (!isa::info(type).floating) return values::encode_integer(type, wide);
+  return values::decode_float(type, values::encode_float(type, wide, isa::Round::nearest_even, saturate));
+}
+
 double TensorData::at(std::uint64_t index) const {
   return values::to_double(tensor->type, elements.data(), index);
 }
@@ -211,6 +265,18 @@ const isa::Tensor& ReferenceArguments::output(const std::string& argument, std::
   if (found.direction == isa::Direction::in)
     refuse(argument, fmt::format("tensor '{}' is no output", found.name));
   return found;
+}
+
+std::int64_t ReferenceArguments::number(const std::string& argument) const {
+  const auto& given = reference_.header.reference.arguments;
+  const auto text = given.find(argument);
+  if (text == given.end()) refuse(argument, "it is missing");
+  std::int64_t value = 0;
+  const char* end = text->second.data() + text->second.size();
+  const auto [stopped, error] = std::from_chars(text->second.data(), end, value);
+  if (error != std::errc{} || stopped != end)
+    refuse(argument, fmt::format("'{}' is no number; an expression stands in parentheses", text->second));
+  return value;
 }
 
 isa::DType ReferenceArguments::type(const std::string& argument) const {

@@ -33,6 +33,9 @@ struct Expectation {
 struct ExpectedTensor {
   std::string name;
   std::vector<Expectation> elements;
+  // In place of `elements`, where data is only moved: the bytes of all elements, which must be these bit for
+  // bit, signs of zeros and payloads of NaNs included.
+  std::vector<std::byte> bits{};
 };
 
 struct ReferenceCase {

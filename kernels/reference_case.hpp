@@ -16,6 +16,9 @@ struct TensorData {
   double at(std::uint64_t index) const;  // exact; a NaN is a NaN
 };
 
+// A float as an element of `type` holds it: rounded to nearest even, integers clamped, NaN to 0 for them.
+double stored(isa::DType type, float value, bool saturate);
+
 class ReferenceArguments {
  public:
   explicit ReferenceArguments(const ReferenceCase& reference) : reference_(reference) {}
@@ -25,6 +28,7 @@ class ReferenceArguments {
   std::optional<TensorData> optional_input(const std::string& argument, std::size_t dimensions) const;
   const isa::Tensor& output(const std::string& argument, std::size_t dimensions) const;
   isa::DType type(const std::string& argument) const;
+  std::int64_t number(const std::string& argument) const;
   [[noreturn]] void refuse(const std::string& argument, const std::string& rule) const;
 
  private:
@@ -36,5 +40,14 @@ class ReferenceArguments {
 // y = A x; with `scale` and i32 sums y = scale * (A x), with `out_scale` as well y = out_scale * scale * (A
 // x).
 std::vector<ExpectedTensor> gemv_reference(const ReferenceCase& reference);
+
+// Data that is moved and never looked at.
+std::vector<ExpectedTensor> transpose_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> nd_to_nz_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> nz_to_nd_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> pad_reference(const ReferenceCase& reference);
+
+// Rows of a table by index, times their scales where there are any.
+std::vector<ExpectedTensor> gather_reference(const ReferenceCase& reference);
 
 }  // namespace npulab::kernels

@@ -32,7 +32,7 @@ report::Report simulate(const SuiteCase& one, Host& host, const InterruptGuard& 
   Inputs inputs;
   if (!one.timing_only) {
     check_memory(kernel.header);
-    inputs = make_inputs(input_data({}, kernel.header), kernel.header);
+    inputs = make_inputs(input_data(one.in, kernel.header), kernel.header);
   }
   SimulationOptions options;
   options.cores = one.cores;
@@ -127,6 +127,7 @@ Command bench_command() {
       "      machine: ascend910_opsblas       # or a .yaml file, relative to the suite\n"
       "      params: {M: 1024, K: 1024}       # optional, like the following\n"
       "      set: [gm.model=ideal]\n"
+      "      in: [x=ones]                     # data of inputs, as --in takes it\n"
       "      cores: 8\n"
       "      timing_only: true";
   command.examples =

@@ -48,7 +48,7 @@ class Reader {
     bool required;
     void (Reader::*read)(const Node& node, const std::string& path, SuiteCase& into);
   };
-  static constexpr std::size_t kKeyCount = 7;
+  static constexpr std::size_t kKeyCount = 8;
   static const Key kKeys[kKeyCount];
 
   void add(const char* code, const std::string& path, const std::string& message, const Where& where) {
@@ -126,6 +126,10 @@ class Reader {
     if (!is(node, NodeKind::list, path, "a list of 'key=value'")) return;
     for (const Node& item : node.items) into.set.push_back(text(item, path));
   }
+  void in(const Node& node, const std::string& path, SuiteCase& into) {
+    if (!is(node, NodeKind::list, path, "a list of 'tensor=data'")) return;
+    for (const Node& item : node.items) into.in.push_back(text(item, path));
+  }
   void cores(const Node& node, const std::string& path, SuiteCase& into) {
     const std::int64_t value = integer(node, path);
     if (value < 1 || value > kMostCores) {
@@ -147,13 +151,11 @@ class Reader {
   std::set<std::string> names_;
 };
 
-const Reader::Key Reader::kKeys[kKeyCount] = {{"name", true, &Reader::name},
-                                              {"kernel", true, &Reader::kernel},
-                                              {"machine", true, &Reader::machine},
-                                              {"params", false, &Reader::params},
-                                              {"set", false, &Reader::set},
-                                              {"cores", false, &Reader::cores},
-                                              {"timing_only", false, &Reader::timing_only}};
+const Reader::Key Reader::kKeys[kKeyCount] = {
+    {"name", true, &Reader::name},       {"kernel", true, &Reader::kernel},
+    {"machine", true, &Reader::machine}, {"params", false, &Reader::params},
+    {"set", false, &Reader::set},        {"in", false, &Reader::in},
+    {"cores", false, &Reader::cores},    {"timing_only", false, &Reader::timing_only}};
 
 }  // namespace
 

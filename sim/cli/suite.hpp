@@ -17,6 +17,7 @@ struct SuiteCase {
   std::string machine;  // likewise
   isa::ParamValues params;
   std::vector<std::string> set;  // "key=value"
+  std::vector<std::string> in;   // "tensor=data", as --in takes it
   std::uint32_t cores = 0;       // 0: all
   bool timing_only = false;
   Where where;

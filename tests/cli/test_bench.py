@@ -134,6 +134,8 @@ def test_broken_baselines_are_refused(content: str, suite: Path, baseline: Path)
         (("name: changed", "name: plain"), r"another case is called 'plain'"),
         (("cores: 1", "cores: 1\n    cores: 2"), r"suite\.yaml:11:\d+: .*cores"),
         (("set: [gm.latency_ns=30, gm.banks=4]", "set: gm.banks=4"), r"set: expects a list"),
+        (("machine: tiny\n", "machine: tiny\n    in: x=ones\n"), r"in: expects a list of 'tensor=data'"),
+        (("machine: tiny\n", "machine: tiny\n    in: [nosuch=ones]\n"), r"case plain: .*'nosuch'"),
         (("gm.banks=4", "gm.bank=4"), r"case changed: .*did you mean 'banks'"),
         (
             ("kernel: copy_f32.npu\n    machine: tiny", "kernel: none/at_all\n    machine: tiny"),

@@ -96,3 +96,15 @@ def test_ladder_is_that_of_the_cycle_gate() -> None:
         case = cases[f"{kernel.replace('_', '-')}-4096"]
         assert case["cycles"] == int(cycles.replace(",", ""))
         assert round(case["time_us"], 1) == float(microseconds)
+
+
+def test_kernel_table_is_that_of_the_cycle_gate() -> None:
+    cases = json.loads((ROOT / "tests/cycles/baseline.json").read_text(encoding="utf-8"))["cases"]
+    table = readme().partition("<!-- kernels -->")[2].partition("<!-- kernels end -->")[0]
+    rows = re.findall(r"^\| `([\w/]+)` \|.*\| `([\w-]+)` \| ([\d,]+) \| (\d+) % \|$", table, re.MULTILINE)
+    assert len(rows) == table.count("\n") - 1
+    suite = (ROOT / "tests/cycles/suite.yaml").read_text(encoding="utf-8")
+    for kernel, name, cycles, share in rows:
+        assert f"name: {name}, kernel: {kernel}," in suite
+        assert cases[name]["cycles"] == int(cycles.replace(",", ""))
+        assert abs(100 * cases[name]["lower_bound_us"] / cases[name]["time_us"] - int(share)) <= 0.51
