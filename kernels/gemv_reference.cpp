@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "kernels/reference_case.hpp"
+#include "kernels/running_error.hpp"
 #include "sim/values/convert.hpp"
 
 namespace npulab::kernels {
@@ -19,18 +20,6 @@ using isa::DType;
 
 constexpr double kDoubleRoundoff = 0x1p-53;
 
-struct FloatLimits {
-  double roundoff;  // relative, of one rounding to nearest
-  double tiny;      // spacing of subnormals
-  double overflow;  // from here on rounding gives infinity
-};
-
-FloatLimits limits(DType type) {
-  const double roundoff = std::ldexp(1.0, -static_cast<int>(isa::info(type).mantissa_bits) - 1);
-  const double largest = values::decode_float(type, values::largest_finite(type));
-  return {roundoff, values::decode_float(type, 1), largest * (1 + roundoff / 2)};
-}
-
 // Roundings that a product passes on its way into the sum: the chain of its lane and the tree over the lanes.
 std::uint64_t depth(const config::Machine& machine, DType element, std::uint64_t columns) {
   const isa::Target target = config::make_target(machine);
@@ -40,17 +29,6 @@ std::uint64_t depth(const config::Machine& machine, DType element, std::uint64_t
   std::uint64_t tree = 0;
   while ((std::uint64_t{1} << tree) < lanes) ++tree;
   return (columns + lanes - 1) / lanes + tree;
-}
-
-// (1 + roundoff)^steps - 1, without cancellation.
-double growth_of(double roundoff, std::uint64_t steps) {
-  double growth = 0;
-  double power = roundoff;  // of 1, 2, 4, … steps
-  for (; steps != 0; steps >>= 1U) {
-    if ((steps & 1U) != 0) growth += power + growth * power;
-    power += power + power * power;
-  }
-  return growth;
 }
 
 struct Sum {
@@ -70,7 +48,7 @@ Sum row_sum(const TensorData& a, const std::vector<double>& x, std::uint64_t row
 
 Expectation float_element(const Sum& sum, DType accumulate, DType result, std::uint64_t steps,
                           std::uint64_t columns) {
-  const FloatLimits limit = limits(accumulate);
+  const FloatLimits limit = float_limits(accumulate);
   // Each product is multiplied by at most (1 + roundoff)^steps on its way.
   const double growth = growth_of(limit.roundoff, steps);
   const auto terms = static_cast<double>(columns);
@@ -79,7 +57,7 @@ Expectation float_element(const Sum& sum, DType accumulate, DType result, std::u
   expected.bound = (growth + terms * kDoubleRoundoff) * sum.magnitude + terms * limit.tiny * (1 + growth);
   expected.may_overflow = sum.magnitude * (1 + growth) >= limit.overflow;
   if (result != accumulate && isa::info(result).floating) {
-    const FloatLimits last = limits(result);
+    const FloatLimits last = float_limits(result);
     const double most = std::fabs(sum.value) + expected.bound;
     expected.bound += most * last.roundoff + last.tiny;
     expected.may_overflow = expected.may_overflow || most >= last.overflow;

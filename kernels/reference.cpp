@@ -4,11 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include "isa/error.hpp"
@@ -19,7 +19,7 @@ namespace npulab::kernels {
 
 namespace {
 
-constexpr std::array<ReferenceOperation, 6> kOperations{{
+constexpr ReferenceOperation kOperations[] = {
     {"gemv", "A=TENSOR, x=TENSOR, y=TENSOR, accumulate=TYPE [, scale=TENSOR [, out_scale=TENSOR]]",
      "y = A x with sums in TYPE: f32, f16, bf16, or i32 for integers. Floating: within the bound of a chain "
      "of fused steps "
@@ -47,7 +47,34 @@ constexpr std::array<ReferenceOperation, 6> kOperations{{
      "then "
      "to the type of y",
      &gather_reference},
-}};
+    {"softmax", "x=TENSOR, y=TENSOR [, keep=TENSOR | add=TENSOR]",
+     "y = e^(z - largest) / their sum along each row, z = x; -Inf where keep is 0; x + add. With keep or add "
+     "a "
+     "row of nothing but -Inf is 0. Within the running error of the steps in f32, each rounded once",
+     &softmax_reference},
+    {"log_softmax", "x=TENSOR, y=TENSOR",
+     "y = (x - largest) - log(sum of e^(x - largest)) along each row, within the running error in f32",
+     &log_softmax_reference},
+    {"logsumexp", "x=TENSOR, y=TENSOR",
+     "y[row] = largest + log(sum of e^(x - largest)), within the running error in f32", &logsumexp_reference},
+    {"layernorm", "x=TENSOR, gamma=TENSOR, beta=TENSOR, y=TENSOR, eps_e12=(INTEGER)",
+     "y = (x - mean) / sqrt(variance + eps_e12 * 1e-12) * gamma + beta along each row, within the running "
+     "error in f32",
+     &layernorm_reference},
+    {"layernorm_gelu", "x=TENSOR, gamma=TENSOR, beta=TENSOR, y=TENSOR, eps_e12=(INTEGER), tanh=(0 | 1)",
+     "y = gelu of layernorm, rounded to the type of y once, within the running error in f32",
+     &layernorm_gelu_reference},
+    {"rmsnorm", "x=TENSOR, gamma=TENSOR, y=TENSOR, eps_e12=(INTEGER)",
+     "y = x / sqrt(mean of x^2 + eps_e12 * 1e-12) * gamma along each row, within the running error in f32",
+     &rmsnorm_reference},
+    {"gelu", "x=TENSOR, y=TENSOR, tanh=(0 | 1)",
+     "y = x / 2 * (1 + erf(x / sqrt(2))), or by tanh, within the running error in f32", &gelu_reference},
+    {"silu", "x=TENSOR, y=TENSOR [, times=TENSOR]",
+     "y = x / (1 + e^-x) * times, within the running error in f32", &silu_reference},
+    {"rope", "x=TENSOR, cos=TENSOR, sin=TENSOR, y=TENSOR, interleaved=(0 | 1)",
+     "pairs (a, b) of each head become (a cos - b sin, a sin + b cos), within the running error in f32",
+     &rope_reference},
+};
 
 constexpr std::size_t kMostWorst = 10;
 
@@ -256,7 +283,7 @@ TensorData ReferenceArguments::input(const std::string& argument, std::size_t di
 
 std::optional<TensorData> ReferenceArguments::optional_input(const std::string& argument,
                                                              std::size_t dimensions) const {
-  if (!reference_.header.reference.arguments.contains(argument)) return std::nullopt;
+  if (!has(argument)) return std::nullopt;
   return input(argument, dimensions);
 }
 
@@ -265,6 +292,10 @@ const isa::Tensor& ReferenceArguments::output(const std::string& argument, std::
   if (found.direction == isa::Direction::in)
     refuse(argument, fmt::format("tensor '{}' is no output", found.name));
   return found;
+}
+
+bool ReferenceArguments::has(const std::string& argument) const {
+  return reference_.header.reference.arguments.contains(argument);
 }
 
 std::int64_t ReferenceArguments::number(const std::string& argument) const {

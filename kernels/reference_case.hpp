@@ -29,6 +29,7 @@ class ReferenceArguments {
   const isa::Tensor& output(const std::string& argument, std::size_t dimensions) const;
   isa::DType type(const std::string& argument) const;
   std::int64_t number(const std::string& argument) const;
+  bool has(const std::string& argument) const;
   [[noreturn]] void refuse(const std::string& argument, const std::string& rule) const;
 
  private:
@@ -49,5 +50,16 @@ std::vector<ExpectedTensor> pad_reference(const ReferenceCase& reference);
 
 // Rows of a table by index, times their scales where there are any.
 std::vector<ExpectedTensor> gather_reference(const ReferenceCase& reference);
+
+// norm_act_reference.cpp
+std::vector<ExpectedTensor> softmax_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> log_softmax_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> logsumexp_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> layernorm_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> layernorm_gelu_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> rmsnorm_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> gelu_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> silu_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> rope_reference(const ReferenceCase& reference);
 
 }  // namespace npulab::kernels

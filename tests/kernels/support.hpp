@@ -44,7 +44,7 @@ struct Launch {
   std::uint32_t cores = 4;
   bool timing_only = false;
   bool block_cache = true;
-  std::optional<std::byte> padding;           // between the rows of A
+  std::optional<std::byte> padding;           // between the rows of tensors with a pitch
   std::map<std::string, std::string> data{};  // tensor: as values::fill takes it
   std::map<std::string, Bytes> inputs{};      // tensor: elements, in place of data
 };
@@ -96,7 +96,8 @@ inline KernelRun run(const Launch& launch) {
   result.inputs = make_inputs(kernel.header, launch);
   if (!launch.timing_only)
     for (const auto& [name, bytes] : result.inputs) simulation.set_input(name, bytes);
-  if (launch.padding) simulation.set_padding("A", *launch.padding);
+  for (const isa::Tensor& one : kernel.header.tensors)
+    if (launch.padding && one.pitch != one.shape.back()) simulation.set_padding(one.name, *launch.padding);
   result.report = simulation.run();
   if (launch.timing_only) return result;
   result.y = simulation.output("y", &result.unwritten);
