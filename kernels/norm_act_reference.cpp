@@ -36,8 +36,9 @@ class RowCase {
     if (!fits) arguments.refuse("y", fmt::format("it must have the {} x {} of {}", rows, columns, input));
   }
 
-  Bounded at(std::uint64_t row, std::uint64_t column) const {
-    return {x.at(row * columns + column), 0, false};
+  Bounded at(std::uint64_t row, std::uint64_t column) const { return of(x, row * columns + column); }
+  Bounded of(const TensorData& data, std::uint64_t index) const {
+    return arithmetic.widened(data.at(index), data.tensor->type);
   }
   void set(std::uint64_t index, Bounded value) {
     expected_.elements[index] = arithmetic.expectation(value, y.type);
@@ -109,8 +110,8 @@ class SoftmaxCase : public RowCase {
  private:
   Bounded element(std::uint64_t row, std::uint64_t column) const {
     const std::uint64_t index = row * columns + column;
-    if (keep_ && keep_->at(index) == 0) return {-std::numeric_limits<double>::infinity(), 0, false};
-    if (add_) return arithmetic.sum(at(row, column), {add_->at(index), 0, false});
+    if (keep_ && keep_->at(index) == 0) return {-std::numeric_limits<double>::infinity()};
+    if (add_) return arithmetic.sum(at(row, column), of(*add_, index));
     return at(row, column);
   }
 
@@ -122,7 +123,7 @@ class SoftmaxCase : public RowCase {
 Bounded scale_of(const RowCase& one, std::span<const Bounded> elements) {
   const F32Arithmetic& a = one.arithmetic;
   const auto eps = static_cast<double>(one.arguments.number("eps_e12"));
-  const Bounded mean = a.quotient(a.total_of_squares(elements), {static_cast<double>(one.columns), 0, false});
+  const Bounded mean = a.quotient(a.total_of_squares(elements), {static_cast<double>(one.columns)});
   return a.rsqrt(a.sum(mean, a.product(a.constant(eps), a.constant(1e-12))));
 }
 
@@ -137,7 +138,7 @@ Bounded gelu(const F32Arithmetic& a, Bounded x, bool tanh) {
   } else {
     t = a.erf(a.product(x, a.constant(kRootHalf)));
   }
-  const Bounded half = a.product(x, {0.5, 0, false});
+  const Bounded half = a.product(x, {0.5});
   return a.fused(half, t, half);
 }
 
@@ -150,12 +151,12 @@ std::vector<ExpectedTensor> layernorm(const ReferenceCase& reference, bool with_
   std::vector<Bounded> elements(one.columns);
   for (std::uint64_t row = 0; row < one.rows && one.columns > 0; ++row) {
     for (std::uint64_t i = 0; i < one.columns; ++i) elements[i] = one.at(row, i);
-    const Bounded mean = a.quotient(a.total(elements), {static_cast<double>(one.columns), 0, false});
+    const Bounded mean = a.quotient(a.total(elements), {static_cast<double>(one.columns)});
     for (Bounded& element : elements) element = a.difference(element, mean);
     const Bounded scale = scale_of(one, elements);
     for (std::uint64_t i = 0; i < one.columns; ++i) {
       const Bounded scaled = a.product(elements[i], scale);
-      const Bounded y = a.fused(scaled, {gamma.at(i), 0, false}, {beta.at(i), 0, false});
+      const Bounded y = a.fused(scaled, one.of(gamma, i), one.of(beta, i));
       one.set(row * one.columns + i, with_gelu ? gelu(a, y, tanh) : y);
     }
   }
@@ -170,7 +171,7 @@ std::vector<ExpectedTensor> softmax_reference(const ReferenceCase& reference) {
   for (std::uint64_t row = 0; row < one.rows; ++row) {
     SoftmaxRow r = one.row(row);
     if (one.masked() && r.sum.value == 0) r.sum.value = 1;
-    const Bounded share = a.quotient({1, 0, false}, r.sum);
+    const Bounded share = a.quotient({1}, r.sum);
     for (std::uint64_t i = 0; i < one.columns; ++i)
       one.set(row * one.columns + i, a.product(r.powers[i], share));
   }
@@ -215,7 +216,7 @@ std::vector<ExpectedTensor> rmsnorm_reference(const ReferenceCase& reference) {
     for (std::uint64_t i = 0; i < one.columns; ++i) elements[i] = one.at(row, i);
     const Bounded scale = scale_of(one, elements);
     for (std::uint64_t i = 0; i < one.columns; ++i)
-      one.set(row * one.columns + i, a.product(a.product(elements[i], scale), {gamma.at(i), 0, false}));
+      one.set(row * one.columns + i, a.product(a.product(elements[i], scale), one.of(gamma, i)));
   }
   return one.result();
 }
@@ -224,7 +225,7 @@ std::vector<ExpectedTensor> gelu_reference(const ReferenceCase& reference) {
   RowCase one(reference, "x", 2);
   const bool tanh = one.arguments.number("tanh") != 0;
   for (std::uint64_t i = 0; i < one.rows * one.columns; ++i)
-    one.set(i, gelu(one.arithmetic, {one.x.at(i), 0, false}, tanh));
+    one.set(i, gelu(one.arithmetic, one.of(one.x, i), tanh));
   return one.result();
 }
 
@@ -234,9 +235,9 @@ std::vector<ExpectedTensor> silu_reference(const ReferenceCase& reference) {
   std::optional<TensorData> times;
   if (one.arguments.has("times")) times = one.like_x("times");
   for (std::uint64_t i = 0; i < one.rows * one.columns; ++i) {
-    const double x = one.x.at(i);
-    const Bounded silu = a.quotient({x, 0, false}, a.sum(a.exp({-x, 0, false}), {1, 0, false}));
-    one.set(i, times ? a.product(silu, {times->at(i), 0, false}) : silu);
+    const Bounded x = one.of(one.x, i);
+    const Bounded silu = a.quotient(x, a.sum(a.exp({-x.value}), {1}));
+    one.set(i, times ? a.product(silu, one.of(*times, i)) : silu);
   }
   return one.result();
 }
@@ -258,11 +259,11 @@ std::vector<ExpectedTensor> rope_reference(const ReferenceCase& reference) {
     const std::uint64_t i = pair % pairs;
     const std::uint64_t first = head + (interleaved ? 2 * i : i);
     const std::uint64_t second = first + (interleaved ? 1 : pairs);
-    const Bounded x{one.x.at(first), 0, false};
-    const Bounded minus_z{-one.x.at(second), 0, false};
-    const Bounded z{one.x.at(second), 0, false};
-    const Bounded c{cos.at(row * pairs + i), 0, false};
-    const Bounded s{sin.at(row * pairs + i), 0, false};
+    const Bounded x = one.of(one.x, first);
+    const Bounded z = one.of(one.x, second);
+    const Bounded minus_z{-z.value};
+    const Bounded c = one.of(cos, row * pairs + i);
+    const Bounded s = one.of(sin, row * pairs + i);
     one.set(first, a.fused(minus_z, s, a.product(x, c)));
     one.set(second, a.fused(z, c, a.product(x, s)));
   }

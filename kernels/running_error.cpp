@@ -56,13 +56,21 @@ double growth_of(double roundoff, std::uint64_t steps) {
 }
 
 F32Arithmetic::F32Arithmetic(std::uint64_t lanes, bool saturate)
-    : lanes_(lanes), saturate_(saturate), limits_(float_limits(isa::DType::f32)) {}
+    : lanes_(lanes),
+      saturate_(saturate),
+      limits_(float_limits(isa::DType::f32)),
+      largest_(values::decode_float(isa::DType::f32, values::largest_finite(isa::DType::f32))) {}
+
+Bounded F32Arithmetic::widened(double value, isa::DType type) const {
+  if (saturate_ && std::isinf(value) && type != isa::DType::f32) return {std::copysign(largest_, value)};
+  return {value};
+}
 
 Bounded F32Arithmetic::rounded(Bounded exact, double roundings) const {
   if (std::isnan(exact.value)) return {exact.value, 0, exact.wild};
   const double size = std::fabs(exact.value);
   if (std::isinf(size) || size - exact.error >= limits_.overflow)
-    return {std::copysign(kInfinity, exact.value), 0, exact.wild || saturate_};
+    return {std::copysign(saturate_ ? largest_ : kInfinity, exact.value), 0, exact.wild};
   Bounded result = exact;
   if (size != 0 || exact.error != 0)
     result.error =
@@ -133,11 +141,14 @@ Bounded F32Arithmetic::added(double value, double error, double magnitude, std::
   while ((std::uint64_t{1} << (levels - kPartialSumLevels)) < lanes_) ++levels;
   const double growth = growth_of(limits_.roundoff, (terms + lanes_ - 1) / lanes_ + levels);
   Bounded result{value, 0, false};
-  if (!std::isfinite(value)) return result;
+  if (!std::isfinite(value)) {
+    result.wild = saturate_;  // what an infinity becomes then depends on where in the sum it stands
+    return result;
+  }
   const double most = magnitude + error;
   if (most != 0) result.error = kMargin * (error + growth * most) + static_cast<double>(terms) * limits_.tiny;
   // Where all terms have one sign, infinity is certain when the sum is beyond the largest number.
-  if (value - result.error >= limits_.overflow && magnitude == value) return {kInfinity, 0, saturate_};
+  if (value - result.error >= limits_.overflow && magnitude == value) return rounded({kInfinity});
   result.wild = most * (1 + growth) >= limits_.overflow;
   return result;
 }

@@ -35,6 +35,8 @@ class F32Arithmetic {
   // partial sums.
   F32Arithmetic(std::uint64_t lanes, bool saturate);
 
+  // An element of an input; a saturating machine has no infinities behind a conversion.
+  Bounded widened(double value, isa::DType type) const;
   Bounded constant(double value) const { return rounded({value}); }
   Bounded sum(Bounded a, Bounded b) const;
   Bounded difference(Bounded a, Bounded b) const;
@@ -59,6 +61,7 @@ class F32Arithmetic {
   std::uint64_t lanes_;
   bool saturate_;
   FloatLimits limits_;
+  double largest_;
 };
 
 }  // namespace npulab::kernels

@@ -17,7 +17,6 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 TEST(NormActSoftmax, MaskedRowsAreZeros) {
   for (const DType type : {DType::f16, DType::f32, DType::bf16}) {
     Launch launch;
-    launch.data["x"] = "nan";
     // Row 0: all masked, and NaN below the mask. Row 1: one element is left.
     launch.inputs = {
         {"x", encoded(type, {kNan, kInf, 1, 2, 3, 4})},
@@ -31,6 +30,22 @@ TEST(NormActSoftmax, MaskedRowsAreZeros) {
     const KernelRun additive = verified({"softmax_additive", type}, launch, {2, 3});
     for (const std::uint64_t i : {0U, 1U, 2U, 3U, 5U}) EXPECT_EQ(element(additive, i), 0.0);
     EXPECT_EQ(element(additive, 4), 1.0);
+  }
+}
+
+TEST(NormActSoftmax, NU_05_masked_rows_are_zeros_where_the_machine_saturates) {
+  config::Machine saturating = machine("tiny");
+  saturating.numerics.overflow = config::Overflow::saturate;
+  for (const DType type : {DType::f16, DType::f32, DType::bf16}) {
+    const std::string name = RowKernel{"softmax_mask", type}.name();
+    const isa::Kernel kernel = assemble_kernel(name, folders(), saturating, {{"M", 2}, {"N", 2}});
+    const Bytes x = encoded(type, {-kInf, kInf, -kInf, 2});
+    const Bytes mask{std::byte{0}, std::byte{0}, std::byte{1}, std::byte{1}};
+    Simulation simulation(saturating, kernel, {});
+    simulation.set_input("x", x);
+    simulation.set_input("mask", mask);
+    simulation.run();
+    EXPECT_TRUE(simulation.output("y") == encoded(type, {0, 0, 0, 1})) << name;
   }
 }
 
