@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # usage: debian.sh SUITE [USER...]
 # Installs a minimal Debian (bookworm, trixie) into a folder, clones this checkout into it and runs ./dev demo and ./dev test
-# there: as root, and as a user with sudo. Needs root. The mirror is that of this machine's own apt sources.
+# there: as root, and as a user with sudo. Between the two, its program is compared with this machine's (build/release), report
+# by report: another SystemC, another compiler. Needs root. The mirror is that of this machine's own apt sources.
 set -eu
 cd "$(dirname "$0")/../.."
 suite=$1
@@ -31,6 +32,20 @@ for file in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/ssl/certs/ca-certific
 done
 git clone -q --no-hardlinks . "$base/npulab"
 
+# compare ROOT: every kernel, each on both SIMD paths, here and there. A path below ROOT means the same in the chroot.
+compare() {
+  mkdir -p "$1$(dirname "$1")" "$1.program"
+  ln -s / "$1$1"
+  cat >"$1.program/npulab" <<WRAPPER
+#!/bin/sh
+exec chroot "$1" /npulab/build/npulab "\$@"
+WRAPPER
+  chmod +x "$1.program/npulab"
+  NPULAB_PROGRAMS=$PWD/build/release/npulab:$1.program/npulab NPULAB_RUNS=${NPULAB_RUNS:-20} \
+    .venv/bin/python -m pytest -q --basetemp "$1/reports" tests/determinism
+}
+
+./dev build release
 for account in "$@"; do
   root=$work/$account
   cp -a "$base" "$root"
@@ -42,6 +57,10 @@ for account in "$@"; do
   for command in demo test; do
     echo "== $suite as $account: ./dev $command"
     chroot "$root" su "$account" -c "cd /npulab && ./dev $command" </dev/null
+    if [ "$command" = demo ]; then
+      echo "== $suite as $account: reports compared with this machine's"
+      compare "$root"
+    fi
   done
   umount "$root/proc"
   rm -rf --one-file-system "$root"
