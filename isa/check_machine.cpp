@@ -257,13 +257,29 @@ class MachineChecker {
     const std::uint8_t from = in_.operands[1].space;
     std::string legal;
     for (const CopyPath& path : target_.paths) {
-      if (path.from == from && path.to == to) return;
+      if (path.from == from && path.to == to) {
+        layout(path);
+        return;
+      }
       legal += fmt::format("{}{} → {} ({})", legal.empty() ? "" : ", ", space_name(target_, path.from),
                            space_name(target_, path.to), engine_name(target_, path.engine));
     }
     say({}, "copy-path",
         fmt::format("{} has no path {} → {}; it has {}", machine(), space_name(target_, from),
                     space_name(target_, to), legal.empty() ? "none" : legal));
+  }
+
+  void layout(const CopyPath& path) {
+    const Operand* given = in_.mod(Mod::layout);
+    if (given == nullptr || (path.layouts & set_of(static_cast<Layout>(given->imm))) != 0) return;
+    std::string legal;
+    for (std::size_t i = 0; i < kLayoutNames.size(); ++i)
+      if ((path.layouts & set_of(static_cast<Layout>(i))) != 0)
+        legal += fmt::format("{}{}", legal.empty() ? "" : ", ", kLayoutNames[i]);
+    say({}, "copy-layout",
+        fmt::format("the path {} → {} ({}) of {} has no layout {}; it has {}", space_name(target_, path.from),
+                    space_name(target_, path.to), engine_name(target_, path.engine), machine(),
+                    kLayoutNames[static_cast<std::size_t>(given->imm)], legal.empty() ? "none" : legal));
   }
 
   void flag() {

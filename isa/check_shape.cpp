@@ -215,6 +215,21 @@ class ShapeChecker {
             "modifiers stand once each, in the order of the table");
       modifier(i);
     }
+    if (findings_.empty() && in_.mod(Mod::layout) != nullptr) layout();
+  }
+
+  void layout() {
+    const auto layout = static_cast<Layout>(in_.mod(Mod::layout)->imm);
+    const std::string_view spelled = kLayoutNames[static_cast<std::size_t>(layout)];
+    if (in_.mod(Mod::pad_to) != nullptr)
+      say({}, "modifier-combination",
+          fmt::format("pad_to is for rows that stay rows; layout={} fills whole fractals by itself",
+                      spelled));
+    const Operand& bytes = in_.operands[2];
+    if (layout == Layout::transpose16 && bytes.kind == OperandKind::imm && bytes.imm != kFractalBytes)
+      say({PartKind::operand, 2}, "value-range",
+          fmt::format("bytes is {}; a row of layout={} is a fractal of {} bytes", bytes.imm, spelled,
+                      kFractalBytes));
   }
 
   void modifier(std::size_t index) {

@@ -63,8 +63,8 @@ class Writer {
 
  private:
   std::string modifier(const ModValue& value) const {
-    if (info(value.mod).kind == ModKind::rounding)
-      return std::string(name(static_cast<Round>(value.value.imm)));
+    if (const Enumeration* names = enumeration(value.mod))
+      return std::string(names->names[static_cast<std::size_t>(value.value.imm)]);
     return value.value.kind == OperandKind::sreg ? fmt::format("s{}", value.value.reg)
                                                  : integer(value.value.imm);
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "isa/dtype.hpp"
+#include "isa/layout.hpp"
 
 namespace npulab::isa {
 
@@ -45,7 +46,7 @@ struct Operand {
 };
 
 // Modifiers: `{name=value}` after the operands. A value is a scalar register or an integer, except for the
-// enumerations named in kModInfo.
+// enumerations of ModKind.
 enum class Mod : std::uint8_t {
   n,
   mask,
@@ -66,6 +67,7 @@ enum class Mod : std::uint8_t {
   src_pitch2,
   dst_pitch2,
   pad_to,
+  layout,
   kCount
 };
 inline constexpr std::size_t kModCount = static_cast<std::size_t>(Mod::kCount);

@@ -277,14 +277,14 @@ std::vector<ParsedModifier> OperandParser::modifiers(const InstructionInfo& row)
       cursor_.fail("duplicate-modifier", fmt::format("modifier '{}' stands twice", word.text), word.column);
     cursor_.expect("=", kModifierForm);
     ParsedModifier parsed{{*mod, {}}, word.column};
-    if (info(*mod).kind == ModKind::rounding) {
-      const Token& mode = cursor_.identifier("a rounding mode", kModifierForm);
-      const auto round = round_named(mode.text);
-      if (!round)
-        cursor_.fail("unknown-rounding",
-                     fmt::format("'{}' is no rounding mode; {}", spelled(mode.text), info(*mod).meaning),
-                     mode.column);
-      parsed.value.value = make(OperandKind::imm, static_cast<std::int64_t>(*round));
+    if (const Enumeration* names = enumeration(*mod)) {
+      const Token& choice = cursor_.identifier(fmt::format("a {}", names->noun), kModifierForm);
+      const auto found = std::find(names->names.begin(), names->names.end(), choice.text);
+      if (found == names->names.end())
+        cursor_.fail(std::string(names->error),
+                     fmt::format("'{}' is no {}; {}", spelled(choice.text), names->noun, info(*mod).meaning),
+                     choice.column);
+      parsed.value.value = make(OperandKind::imm, found - names->names.begin());
     } else if (auto reg = register_operand()) {
       parsed.value.value = *reg;
     } else {

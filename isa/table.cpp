@@ -105,7 +105,7 @@ constexpr std::array kConvertMods{Mod::n,         Mod::mask,       Mod::round,  
 constexpr std::array kMemoryMods{Mod::n, Mod::stride, Mod::inc};
 constexpr std::array kGatherMods{Mod::n, Mod::inc};
 constexpr std::array kCopyMods{Mod::count,      Mod::src_pitch,  Mod::dst_pitch, Mod::count2,
-                               Mod::src_pitch2, Mod::dst_pitch2, Mod::pad_to};
+                               Mod::src_pitch2, Mod::dst_pitch2, Mod::pad_to,    Mod::layout};
 constexpr std::array kScalarMemoryMods{Mod::inc};
 
 constexpr std::array<FormatInfo, static_cast<std::size_t>(Format::kCount)> kFormats{{
@@ -180,21 +180,42 @@ constexpr std::array<ModInfo, kModCount> kMods{{
      "bytes from one plane of dst to the next (default count * dst_pitch)"},
     {Mod::pad_to, "pad_to", ModKind::number, true, 0, kMost32,
      "each row of dst is filled with zero bytes up to this many bytes"},
+    {Mod::layout, "layout", ModKind::layout, false, 0, 2,
+     "nd2nz (rows become fractals of 16 rows x 32 bytes: byte b of row r goes to b / 32 * dst_pitch + r * 32 "
+     "+ b mod "
+     "32, and zero bytes fill whole fractals), nz2nd (the reverse, with src_pitch) or transpose16 (each row "
+     "is a "
+     "fractal of 16 x 16 two-byte elements, 512 bytes, and is transposed); the pitch of fractals is from one "
+     "column of them to the next (default count rounded up to 16, times 32)"},
 }};
+
+constexpr std::array<std::string_view, 5> kRoundNames{"rne", "rtz", "rdn", "rup", "rna"};
+constexpr std::array kEnumerations{
+    Enumeration{ModKind::rounding, "rounding mode", "unknown-rounding", kRoundNames},
+    Enumeration{ModKind::layout, "layout", "unknown-layout", kLayoutNames},
+};
+
+constexpr const Enumeration* enumeration_of(ModKind kind) {
+  for (const Enumeration& row : kEnumerations)
+    if (row.kind == kind) return &row;
+  return nullptr;
+}
 
 constexpr bool tables_in_order() {
   for (std::size_t i = 0; i < kFormats.size(); ++i)
     if (static_cast<std::size_t>(kFormats[i].format) != i || kFormats[i].slots.size() > kMaxOperands)
       return false;
   for (std::size_t i = 0; i < kMods.size(); ++i)
-    if (static_cast<std::size_t>(kMods[i].mod) != i) return false;
+    if (const Enumeration* names = enumeration_of(kMods[i].kind);
+        static_cast<std::size_t>(kMods[i].mod) != i ||
+        (names != nullptr && kMods[i].max + 1 != static_cast<std::int64_t>(names->names.size())))
+      return false;
   return true;
 }
 static_assert(tables_in_order(), "rows of kFormats and kMods stand in the order of their enums");
 
 constexpr std::array<std::string_view, 7> kFamilyNames{
     "vector", "vector load and store", "transfer", "synchronisation", "scalar", "control", "debug"};
-constexpr std::array<std::string_view, 5> kRoundNames{"rne", "rtz", "rdn", "rup", "rna"};
 
 }  // namespace
 
@@ -236,10 +257,8 @@ std::string_view name(Round round) {
   return kRoundNames[static_cast<std::size_t>(round)];
 }
 
-std::optional<Round> round_named(std::string_view text) {
-  for (std::size_t i = 0; i < kRoundNames.size(); ++i)
-    if (kRoundNames[i] == text) return static_cast<Round>(i);
-  return std::nullopt;
+const Enumeration* enumeration(Mod mod) {
+  return enumeration_of(info(mod).kind);
 }
 
 bool legal_types(const InstructionInfo& row, DType type, DType type2) {

@@ -118,7 +118,14 @@ struct FormatInfo {
   std::span<const Mod> mods;
 };
 
-enum class ModKind : std::uint8_t { number, rounding };
+// `number`, or the enumeration that the value is one of.
+enum class ModKind : std::uint8_t { number, rounding, layout };
+struct Enumeration {
+  ModKind kind;
+  std::string_view noun;   // "rounding mode"
+  std::string_view error;  // code of the error for any other word
+  std::span<const std::string_view> names;
+};
 struct ModInfo {
   Mod mod;
   std::string_view name;
@@ -153,7 +160,8 @@ std::optional<Op> op_coded(std::uint16_t code);
 std::optional<Mod> mod_named(std::string_view name);
 std::string_view name(Family family);
 std::string_view name(Round round);
-std::optional<Round> round_named(std::string_view text);
+// The names that a modifier takes for its value, nullptr where it takes numbers.
+const Enumeration* enumeration(Mod mod);
 
 // Legal pair of types, beyond the sets of the row: vfmaw needs type wider than type2 and of its kind (float
 // or integer), vcvt needs two different types.

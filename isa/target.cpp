@@ -21,7 +21,10 @@ std::string fingerprint(const Target& t) {
   for (const Space& space : t.spaces)
     text += fmt::format(",{} {} {}", space.name, space.bytes, space.alignment);
   for (const std::string& engine : t.engines) text += "," + engine;
-  for (const CopyPath& path : t.paths) text += fmt::format(",{}>{}@{}", path.from, path.to, path.engine);
+  for (const CopyPath& path : t.paths) {
+    text += fmt::format(",{}>{}@{}", path.from, path.to, path.engine);
+    if (path.layouts != 0) text += fmt::format("+{}", path.layouts);
+  }
   for (const auto& [source, destination] : t.flag_pairs) text += fmt::format(",{}:{}", source, destination);
   text += fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{}", t.flag_ids, t.cores, t.scalar_registers,
                       t.loop_depth, static_cast<unsigned>(t.form), t.vector_registers, t.register_bits,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "isa/dtype.hpp"
+#include "isa/layout.hpp"
 
 namespace npulab::isa {
 
@@ -23,6 +24,7 @@ struct CopyPath {  // a DMA path: copy from one space to another runs on this en
   std::uint8_t from = 0;
   std::uint8_t to = 0;
   std::uint8_t engine = 0;
+  LayoutSet layouts = 0;  // that it converts between
 };
 
 struct Target {

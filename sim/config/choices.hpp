@@ -26,6 +26,8 @@ template <>
 inline constexpr std::array<std::string_view, 2> kChoices<AddressHash>{"none", "xor_fold"};
 template <>
 inline constexpr std::array<std::string_view, 2> kChoices<Overflow>{"inf", "saturate"};
+template <>
+inline constexpr auto kChoices<isa::Layout> = isa::kLayoutNames;
 
 template <class Enum>
 constexpr std::string_view choice_name(Enum value) {

@@ -158,6 +158,8 @@ struct DmaPathConfig {
   unsigned request_bytes = 512;
   unsigned in_flight = 16;
   unsigned alignment = 1;
+  std::vector<isa::Layout> layouts;
+  unsigned layout_bytes_per_cycle = 0;
 
   static constexpr auto fields() {
     using T = DmaPathConfig;
@@ -174,7 +176,12 @@ struct DmaPathConfig {
         number("request_bytes", &T::request_bytes, "bytes", 1, 65536,
                "most bytes of one request; a row is cut at multiples of this address"),
         number("in_flight", &T::in_flight, "requests", 1, 65536, "requests to gm without an answer yet"),
-        number("alignment", &T::alignment, "bytes", 1, 4096, "addresses in gm are multiples of this")};
+        number("alignment", &T::alignment, "bytes", 1, 4096, "addresses in gm are multiples of this"),
+        value("layouts", &T::layouts,
+              "layouts that copies on this path may convert between: nd2nz (into a buffer), nz2nd (out of "
+              "one), transpose16 (between two)"),
+        number("layout_bytes_per_cycle", &T::layout_bytes_per_cycle, "bytes/cycle", 0, 65536,
+               "width of the path for a copy with a layout; 0: bytes_per_cycle")};
   }
 };
 

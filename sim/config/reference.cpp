@@ -42,6 +42,8 @@ Further rules between keys:
   a copy knows its engine. A request to or from `gm` is at most `gm.grant_bytes`, because it is granted as a whole.
 - `dram` model: a row and an interleave unit are whole bursts; each channel holds a row at least; `t_ras_ns` is
   not below `t_rcd_ns`; refreshes fit into their interval (per bank: one after the other).
+- A path lists each layout once. Fractals lie in buffers: no path that ends in `gm` has `nd2nz`, none that begins there has
+  `nz2nd`, and `transpose16` is between two buffers.
 - Flag pairs join two different engines.
 )";
 

@@ -51,7 +51,7 @@ ordered_json type_schema(const KeyInfo& info, bool partial) {
       return list_schema({{"type", "string"}});
     case KeyKind::choice_list: {
       ordered_json list = list_schema(choice_schema(info));
-      list["minItems"] = 1;
+      list["minItems"] = info.default_value.empty() ? 0 : 1;
       list["uniqueItems"] = true;
       return list;
     }

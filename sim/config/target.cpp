@@ -53,8 +53,12 @@ void add_engines(const CoreTypeConfig& core, isa::Target& target) {
   for (const auto& [name, engine] : core.dma) {
     const auto index = static_cast<std::uint8_t>(target.engines.size());
     target.engines.push_back(name);
-    for (const DmaPathConfig& path : engine.paths)
-      target.paths.push_back({index_in(spaces, path.from), index_in(spaces, path.to), index});
+    for (const DmaPathConfig& path : engine.paths) {
+      isa::LayoutSet layouts = 0;
+      for (const isa::Layout layout : path.layouts)
+        layouts = static_cast<isa::LayoutSet>(layouts | isa::set_of(layout));
+      target.paths.push_back({index_in(spaces, path.from), index_in(spaces, path.to), index, layouts});
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "sim/config/choices.hpp"
 #include "sim/config/names.hpp"
 #include "sim/config/walk.hpp"
 
@@ -184,6 +185,7 @@ class Validator {
       refuse_combination(at(path, &T::to),
                          fmt::format("both ends are {}: a path has a local buffer at one end", kGmName));
     multiple(path, one, &T::request_bytes, &T::alignment, "requests are cut at multiples of their size");
+    layouts(at(path, &T::layouts), one);
     if (one.from != kGmName && one.to != kGmName) return;
     const unsigned grant = machine_.gm.grant_bytes;
     if (one.request_bytes > grant)
@@ -191,6 +193,24 @@ class Validator {
           at(path, &T::request_bytes),
           fmt::format("{} is more than {}.{} {}: a request is granted as a whole", one.request_bytes,
                       key_of(&Machine::gm), key_of(&GmConfig::grant_bytes), grant));
+  }
+
+  // Fractals lie in buffers: gm sees rows.
+  void layouts(const std::string& path, const DmaPathConfig& one) {
+    isa::LayoutSet seen = 0;
+    for (std::size_t i = 0; i < one.layouts.size(); ++i) {
+      const isa::Layout layout = one.layouts[i];
+      const std::string item = join_path(path, std::to_string(i));
+      if ((seen & isa::set_of(layout)) != 0)
+        refuse("duplicate-name", item, fmt::format("'{}' stands twice", choice_name(layout)));
+      seen = static_cast<isa::LayoutSet>(seen | isa::set_of(layout));
+      const bool both = layout == isa::Layout::transpose16;
+      if ((one.to == kGmName && (both || isa::nz_destination(layout))) ||
+          (one.from == kGmName && (both || isa::nz_source(layout))))
+        refuse_combination(item,
+                           fmt::format("{} has its fractals in a buffer, and {} > {} would have them in {}",
+                                       choice_name(layout), one.from, one.to, kGmName));
+    }
   }
 
   void flag_pairs(const std::string& path, const CoreTypeConfig& core) {

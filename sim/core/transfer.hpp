@@ -13,6 +13,25 @@
 
 namespace npulab::core {
 
+__extension__ using Wide = __int128;
+
+// One side of a transfer: where its bytes lie in their memory.
+struct Side {
+  std::uint8_t space = 0;
+  std::int64_t base = 0;    // byte offset of the first row
+  std::uint64_t bytes = 0;  // of a row
+  std::uint64_t count = 0;  // rows of a plane
+  std::uint64_t count2 = 0;
+  std::int64_t pitch = 0;  // from one row to the next; with pieces, from one piece of a row to the next
+  std::int64_t pitch2 = 0;
+  std::uint64_t piece = 0;  // 0: rows lie whole; else rows lie in pieces of so many bytes, row r at r * piece
+
+  std::uint64_t columns() const { return piece == 0 ? 1 : (bytes + piece - 1) / piece; }
+  // The byte behind the last one, and the first one, over everything; not for an empty side.
+  Wide first() const;
+  Wide end() const;
+};
+
 struct Transfer {
   std::uint32_t pc = 0;
   std::uint8_t from = 0;  // spaces
@@ -24,6 +43,12 @@ struct Transfer {
   std::uint64_t count2 = 1;
   std::int64_t src_pitch = 0, dst_pitch = 0, src_pitch2 = 0, dst_pitch2 = 0;
   std::uint64_t pad_to = 0;
+  std::optional<isa::Layout> layout;
+
+  Side source() const;
+  Side destination() const;  // with all that is filled
+  std::uint64_t read_bytes() const { return bytes * count * count2; }
+  std::uint64_t written_bytes() const;
 
   // What goes over the path per row: padding is zeros that the engine writes, which gm sees and a buffer gets
   // for nothing.
@@ -50,14 +75,14 @@ std::optional<std::uint8_t> conflict(const Transfer& one, const Transfer& other)
 void apply_transfer(const DecodedProgram& program, const Transfer& transfer, CoreState& state,
                     memory::SparseMemory& gm);
 
-// The pieces of a transfer in order: each row cut at multiples of `request_bytes` of the gm address (of the
-// source for transfers between buffers).
+// The pieces of a transfer in order: each row cut at multiples of `request_bytes` of the gm address (between
+// buffers, of the source, or of the destination where only that holds whole rows).
 class Pieces {
  public:
   Pieces() = default;
   Pieces(const Transfer& transfer, std::uint32_t request_bytes);
 
-  bool empty() const { return plane_ == transfer_.count2; }
+  bool empty() const { return plane_ == side_.count2; }
   // The next piece; not when empty().
   struct Piece {
     std::uint64_t address;
@@ -66,14 +91,11 @@ class Pieces {
   Piece next();
 
  private:
-  Transfer transfer_;
+  Side side_;
   std::uint32_t request_bytes_ = 1;
   std::uint64_t plane_ = 0;
   std::uint64_t row_ = 0;
   std::uint64_t position_ = 0;
-  std::int64_t base_ = 0;  // gm side, or source
-  std::int64_t pitch_ = 0;
-  std::int64_t pitch2_ = 0;
 };
 
 }  // namespace npulab::core

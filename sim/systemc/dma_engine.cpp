@@ -11,9 +11,17 @@ namespace npulab::systemc {
 
 namespace {
 
-std::uint64_t width_cycles(const config::DmaPathConfig& path, std::uint64_t bytes) {
-  const std::uint64_t width = (bytes + path.bytes_per_cycle - 1) / path.bytes_per_cycle;
-  return std::max<std::uint64_t>(width, path.issue_interval_cycles);
+// Cycles that the path's width takes for so many bytes of this copy.
+std::uint64_t least_cycles(const config::DmaPathConfig& path, const core::Transfer& transfer,
+                           std::uint64_t bytes) {
+  const bool converts = transfer.layout && path.layout_bytes_per_cycle > 0;
+  const unsigned width = converts ? path.layout_bytes_per_cycle : path.bytes_per_cycle;
+  return (bytes + width - 1) / width;
+}
+
+std::uint64_t width_cycles(const config::DmaPathConfig& path, const core::Transfer& transfer,
+                           std::uint64_t bytes) {
+  return std::max<std::uint64_t>(least_cycles(path, transfer, bytes), path.issue_interval_cycles);
 }
 
 }  // namespace
@@ -146,8 +154,8 @@ bool DmaEngine::start_copy() {
   flight.arrive = cycle_;
   ++stats_.copies;
   stats_.bytes += transfer.total();
-  read_bytes_[transfer.from] += transfer.bytes * transfer.count * transfer.count2;
-  written_bytes_[transfer.to] += std::max(transfer.bytes, transfer.pad_to) * transfer.count * transfer.count2;
+  read_bytes_[transfer.from] += transfer.read_bytes();
+  written_bytes_[transfer.to] += transfer.written_bytes();
   pieces_ = core::Pieces(transfer, path().request_bytes);
   const bool through_gm = transfer.from == isa::kGmSpace || transfer.to == isa::kGmSpace;
   if (through_gm && !pieces_.empty()) {
@@ -193,13 +201,12 @@ void DmaEngine::issue_local(Flight& flight) {
   account(cycle_, report::Stall::port, cycle_);
   std::uint64_t busy = 0;
   while (!pieces_.empty()) {
-    busy += width_cycles(path(), pieces_.next().bytes);
+    busy += width_cycles(path(), flight.entry.transfer, pieces_.next().bytes);
     ++stats_.requests;
   }
   if (busy == 0) return;
   stats_.cycles.busy += busy;
-  stats_.least_cycles +=
-      (flight.entry.transfer.total() + path().bytes_per_cycle - 1) / path().bytes_per_cycle;
+  stats_.least_cycles += least_cycles(path(), flight.entry.transfer, flight.entry.transfer.total());
   cycle_ += busy;
   accounted_ = port_.free = cycle_;
   flight.arrive = std::max(cycle_ + path().latency_cycles, last_arrive_);
@@ -230,14 +237,14 @@ void DmaEngine::add_request(Batch& batch, std::uint64_t cycle) {
   const core::Transfer& transfer = in_flight_.back().entry.transfer;
   const core::Pieces::Piece piece = pieces_.next();
   const bool write = transfer.to == isa::kGmSpace;
-  const std::uint64_t width = width_cycles(path(), piece.bytes);
+  const std::uint64_t width = width_cycles(path(), transfer, piece.bytes);
   while (!window_.empty() && window_.front() <= cycle) window_.pop_front();
   account(cycle, report::Stall::in_flight, cycle_);
   stats_.cycles.busy += width;
   cycle_ = cycle + width;
   accounted_ = port_.free = cycle_;
   ++stats_.requests;
-  stats_.least_cycles += (piece.bytes + path().bytes_per_cycle - 1) / path().bytes_per_cycle;
+  stats_.least_cycles += least_cycles(path(), transfer, piece.bytes);
   (write ? stats_.gm_write_bytes : stats_.gm_read_bytes) += piece.bytes;
   outstanding_.push_back({&batch, batch.requests.size()});
   batch.requests.push_back({piece.address, piece.bytes, write, clock.ps(cycle), kPending});
@@ -301,7 +308,7 @@ void DmaEngine::collect() {
         *std::find_if(in_flight_.begin(), in_flight_.end(), [](const Flight& f) { return f.awaited > 0; });
     const config::DmaPathConfig& way = config_.paths[unit_.shared.program->ops[flight.entry.pc].path];
     const std::uint64_t there = clock.cycle(request.done_ps) + way.latency_cycles;
-    const std::uint64_t width = (request.bytes + way.bytes_per_cycle - 1) / way.bytes_per_cycle;
+    const std::uint64_t width = least_cycles(way, flight.entry.transfer, request.bytes);
     // The path's own width holds for the first request, too, however fast the memory is.
     last_arrive_ = std::max({there, clock.cycle(request.at_ps) + width, last_arrive_ + width});
     flight.arrive = last_arrive_;

@@ -66,8 +66,9 @@ std::string instruction_text(const InstructionInfo& row, DType type, DType type2
     if (mod == Mod::inc && !has_base) continue;
     if ((mod == Mod::b_block || mod == Mod::b_repeat) && !b_is_view) continue;
     if (target.form == OperandForm::registers && mod >= Mod::repeat && mod <= Mod::b_repeat) continue;
-    const bool rounding = info(mod).kind == ModKind::rounding;
-    const std::string value = rounding                                        ? "rtz"
+    if (mod == (variant % 2 == 0 ? Mod::layout : Mod::pad_to)) continue;  // not both
+    const Enumeration* names = enumeration(mod);
+    const std::string value = names != nullptr ? std::string(names->names[variant % 2])
                               : variant % 3 == 1 && info(mod).may_be_register ? "s9"
                               : mod == Mod::pad_to                            ? "32"
                                                                               : "1";
