@@ -74,6 +74,35 @@ constexpr ReferenceOperation kOperations[] = {
     {"rope", "x=TENSOR, cos=TENSOR, sin=TENSOR, y=TENSOR, interleaved=(0 | 1)",
      "pairs (a, b) of each head become (a cos - b sin, a sin + b cos), within the running error in f32",
      &rope_reference},
+    {"rescale", "x=TENSOR, scale=TENSOR, y=TENSOR, group=NUMBER [, reciprocal=(1)] [, lowest=NUMBER]",
+     "y = f32(x) * scale, rounded to f32, then to the type of y (integers to nearest even and clamped, NaN "
+     "to "
+     "0, "
+     "not below `lowest`); a scale for each `group` columns, for all rows or each; with `reciprocal` times 1 "
+     "/ "
+     "scale, "
+     "rounded to f32, 0 where the scale is 0",
+     &rescale_reference},
+    {"absmax", "x=TENSOR, scale=TENSOR, group=NUMBER, steps=NUMBER",
+     "scale = largest magnitude / steps, rounded to f32, of each `group` columns in all rows or each; NaN if "
+     "one is NaN",
+     &absmax_reference},
+    {"percentile", "x=TENSOR, scale=TENSOR, ppm=NUMBER, steps=NUMBER",
+     "scale = the magnitude at place ceil(elements * ppm / 1000000) in ascending order / steps, rounded to "
+     "f32; "
+     "NaN "
+     "is above infinity; 0 of nothing",
+     &percentile_reference},
+    {"grouped_gemv", "W=TENSOR, scale=TENSOR, x=TENSOR, y=TENSOR, group=NUMBER",
+     "y = (scale * W) x with a scale for each `group` columns of a row, sums in f32: within the bound of a "
+     "chain for "
+     "each lane in a group, a chain over the groups and a pairwise sum of the lanes",
+     &grouped_gemv_reference},
+    {"dynamic_gemv", "W=TENSOR, scale=TENSOR, x=TENSOR, y=TENSOR",
+     "y = f32(W q) * scale[row] * step, each rounded to f32, where step = largest magnitude of x / 127 and q "
+     "is x * "
+     "(1 / step) to the nearest i8; exact",
+     &dynamic_gemv_reference},
 };
 
 constexpr std::size_t kMostWorst = 10;

@@ -62,4 +62,13 @@ std::vector<ExpectedTensor> gelu_reference(const ReferenceCase& reference);
 std::vector<ExpectedTensor> silu_reference(const ReferenceCase& reference);
 std::vector<ExpectedTensor> rope_reference(const ReferenceCase& reference);
 
+// Quantisation: elements times scales, and scales from elements.
+std::vector<ExpectedTensor> rescale_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> absmax_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> percentile_reference(const ReferenceCase& reference);
+
+// y = W x with integer weights.
+std::vector<ExpectedTensor> grouped_gemv_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> dynamic_gemv_reference(const ReferenceCase& reference);
+
 }  // namespace npulab::kernels

@@ -53,7 +53,7 @@ TEST(Diff, names_each_difference) {
                                  "core_types.core.dma.mte3=null", "core_types.core.buffers.extra={bytes: 64}",
                                  "core_types.core.dma.mte2.paths.1.in_flight=9"})));
   const std::vector<std::string> expected{
-      "core_types.core.vector.types: [f32, f16, bf16, i32, i16, i8, u8] -> [f16]",
+      "core_types.core.vector.types: [f32, f16, bf16, i32, i16, i8, u8, i4] -> [f16]",
       "core_types.core.buffers.extra: (none) -> (section)",
       "core_types.core.dma.mte2.paths.1.in_flight: 4 -> 9",
       "core_types.core.dma.mte3: (section) -> (none)",
@@ -257,7 +257,7 @@ TEST(Target, carries_names_and_limits) {
   EXPECT_EQ(target.register_bits, 64U);
   EXPECT_EQ(target.operation_bits, 64U);
   EXPECT_TRUE(isa::contains(target.vector_types, isa::DType::bf16));
-  EXPECT_FALSE(isa::contains(target.vector_types, isa::DType::i4));
+  EXPECT_FALSE(isa::contains(target.vector_types, isa::DType::f8e4m3));
   EXPECT_EQ(make_target(load_machine("tiny_ub", with())).form, isa::OperandForm::ub);
   EXPECT_EQ(make_target(load_machine("tiny_ub", with())).spaces[2].alignment, 32U);
 }
