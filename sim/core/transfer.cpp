@@ -134,6 +134,7 @@ Pieces::Pieces(const Transfer& transfer, std::uint32_t request_bytes) : request_
   const Side to = transfer.destination();
   if (transfer.to == isa::kGmSpace || (local && side_.piece != 0 && to.piece == 0)) side_ = to;
   side_.bytes = transfer.row_bytes();
+  if (transfer.total() == 0) plane_ = side_.count2;  // zeros alone, in a buffer: no request
 }
 
 Pieces::Piece Pieces::next() {

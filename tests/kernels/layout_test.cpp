@@ -198,6 +198,15 @@ TEST(LayoutRefusal, WidthsViewsAndTiles) {
   EXPECT_NE(refused(launch).find("ldx = 4 is not in 5"), std::string::npos);
 }
 
+// Fifteen rows of zeros in the buffer come from nowhere: one row is read, one fractal written.
+TEST(LayoutTime, RowsOfZerosAreNoRequests) {
+  Launch launch;
+  launch.kernel = "layout/nd_to_nz";
+  launch.cores = 1;
+  launch.params = {{"M", 1}, {"N", 16}};
+  EXPECT_EQ(run_all(launch).report.memories.front().accesses, 2U);
+}
+
 TEST(LayoutTime, LongRowsKeepTheMemoryBusy) {
   for (const char* kernel : {"layout/transpose", "layout/nd_to_nz", "layout/nz_to_nd", "layout/pad"}) {
     Launch launch;
