@@ -44,14 +44,6 @@ bool host_has_avx2() {
 }
 #endif
 
-SimdPath path_in_use() {
-  static const SimdPath path = [] {
-    const char* requested = std::getenv(kVariable);
-    return choose_simd_path(requested == nullptr ? "" : requested);
-  }();
-  return path;
-}
-
 }  // namespace
 
 std::string_view name(SimdPath path) {
@@ -82,8 +74,16 @@ SimdPath choose_simd_path(std::string_view requested) {
               fmt::format("{}={}: no such path{}", kVariable, requested, suggestion(requested, names)));
 }
 
+SimdPath simd_path_in_use() {
+  static const SimdPath path = [] {
+    const char* requested = std::getenv(kVariable);
+    return choose_simd_path(requested == nullptr ? "" : requested);
+  }();
+  return path;
+}
+
 std::string_view simd_path() {
-  return name(path_in_use());
+  return name(simd_path_in_use());
 }
 
 LaneFunction lane_function_on(SimdPath path, isa::Op op, isa::DType type, isa::DType type2, LaneModes modes) {
@@ -103,7 +103,7 @@ LaneFunction lane_function_on(SimdPath path, isa::Op op, isa::DType type, isa::D
 }
 
 LaneFunction lane_function(isa::Op op, isa::DType type, isa::DType type2, LaneModes modes) {
-  return lane_function_on(path_in_use(), op, type, type2, modes);
+  return lane_function_on(simd_path_in_use(), op, type, type2, modes);
 }
 
 }  // namespace npulab::values

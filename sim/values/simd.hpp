@@ -15,6 +15,8 @@ std::string_view name(SimdPath path);
 bool supported(SimdPath path);
 // The path named by `requested` (empty: the fastest that is supported); errors as simd_path.
 SimdPath choose_simd_path(std::string_view requested);
+// That of simd_path().
+SimdPath simd_path_in_use();
 // lane_function of a given path, which must be supported.
 LaneFunction lane_function_on(SimdPath path, isa::Op op, isa::DType type, isa::DType type2, LaneModes modes);
 
