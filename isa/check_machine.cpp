@@ -30,7 +30,7 @@ class MachineChecker {
     if (is_vector(row_.family)) types();
     for (std::size_t i = 0; i < in_.operand_count; ++i) operand(i);
     for (std::size_t i = 0; i < in_.mod_count; ++i) modifier(i);
-    if (findings_.empty() && row_.format == Format::Copy) copy();
+    if (findings_.empty() && row_.family == Family::Transfer) copy();
     if (findings_.empty() && row_.format == Format::Flag) flag();
     return std::move(findings_);
   }
@@ -259,6 +259,7 @@ class MachineChecker {
     for (const CopyPath& path : target_.paths) {
       if (path.from == from && path.to == to) {
         layout(path);
+        post(path);
         return;
       }
       legal += fmt::format("{}{} → {} ({})", legal.empty() ? "" : ", ", space_name(target_, path.from),
@@ -269,17 +270,29 @@ class MachineChecker {
                     space_name(target_, to), legal.empty() ? "none" : legal));
   }
 
+  std::string named(const CopyPath& path) const {
+    return fmt::format("the path {} → {} ({}) of {}", space_name(target_, path.from),
+                       space_name(target_, path.to), engine_name(target_, path.engine), machine());
+  }
+
   void layout(const CopyPath& path) {
     const Operand* given = in_.mod(Mod::layout);
     if (given == nullptr || (path.layouts & set_of(static_cast<Layout>(given->imm))) != 0) return;
     std::string legal;
-    for (std::size_t i = 0; i < kLayoutNames.size(); ++i)
-      if ((path.layouts & set_of(static_cast<Layout>(i))) != 0)
-        legal += fmt::format("{}{}", legal.empty() ? "" : ", ", kLayoutNames[i]);
+    for (const LayoutInfo& row : kLayouts)
+      if ((path.layouts & set_of(row.layout)) != 0)
+        legal += fmt::format("{}{}", legal.empty() ? "" : ", ", row.name);
     say({}, "copy-layout",
-        fmt::format("the path {} → {} ({}) of {} has no layout {}; it has {}", space_name(target_, path.from),
-                    space_name(target_, path.to), engine_name(target_, path.engine), machine(),
-                    kLayoutNames[static_cast<std::size_t>(given->imm)], legal.empty() ? "none" : legal));
+        fmt::format("{} has no layout {}; it has {}", named(path), info(static_cast<Layout>(given->imm)).name,
+                    legal.empty() ? "none" : legal));
+  }
+
+  void post(const CopyPath& path) {
+    if (row_.format != Format::Post) return;
+    if (!path.post)
+      say({}, "copy-post", fmt::format("{} has no post-operations", named(path)));
+    else if (in_.mod(Mod::scale_at) != nullptr && path.scale_space == kGmSpace)
+      say({}, "copy-post", fmt::format("{} has no buffer of factors for scale_at", named(path)));
   }
 
   void flag() {

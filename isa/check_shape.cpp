@@ -136,7 +136,7 @@ class ShapeChecker {
     const Part part{PartKind::operand, index};
     if (slot.element == SlotType::none) {
       Range legal;
-      if (row_.format == Format::Copy) legal = {0, kMostOffset};
+      if (row_.family == Family::Transfer) legal = {0, kMostOffset};
       if (row_.format == Format::Flag) legal = {0, 255};
       if (row_.format == Format::Region) legal = {0, static_cast<std::int64_t>(strings_) - 1};
       range(part, fmt::format("operand '{}' of {}", slot.name, row_.mnemonic), value.imm, legal);
@@ -216,19 +216,29 @@ class ShapeChecker {
       modifier(i);
     }
     if (findings_.empty() && in_.mod(Mod::layout) != nullptr) layout();
+    if (in_.mod(Mod::scale) != nullptr && in_.mod(Mod::scale_at) != nullptr)
+      say({}, "modifier-combination", "scale is one factor for all columns, scale_at one for each; not both");
   }
 
   void layout() {
-    const auto layout = static_cast<Layout>(in_.mod(Mod::layout)->imm);
-    const std::string_view spelled = kLayoutNames[static_cast<std::size_t>(layout)];
+    const LayoutInfo& layout = info(static_cast<Layout>(in_.mod(Mod::layout)->imm));
+    const bool post = row_.format == Format::Post;
+    if (!(post ? layout.post : layout.plain)) {
+      std::string legal;
+      for (const LayoutInfo& other : kLayouts)
+        if (post ? other.post : other.plain)
+          legal += fmt::format("{}{}", legal.empty() ? "" : ", ", other.name);
+      say({}, "copy-layout",
+          fmt::format("{} has no layout {}; it has {}", row_.mnemonic, layout.name, legal));
+    }
     if (in_.mod(Mod::pad_to) != nullptr)
       say({}, "modifier-combination",
           fmt::format("pad_to is for rows that stay rows; layout={} fills whole fractals by itself",
-                      spelled));
+                      layout.name));
     const Operand& bytes = in_.operands[2];
-    if (layout == Layout::transpose16 && bytes.kind == OperandKind::imm && bytes.imm != kFractalBytes)
+    if (layout.layout == Layout::transpose16 && bytes.kind == OperandKind::imm && bytes.imm != kFractalBytes)
       say({PartKind::operand, 2}, "value-range",
-          fmt::format("bytes is {}; a row of layout={} is a fractal of {} bytes", bytes.imm, spelled,
+          fmt::format("bytes is {}; a row of layout={} is a fractal of {} bytes", bytes.imm, layout.name,
                       kFractalBytes));
   }
 

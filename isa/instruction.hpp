@@ -68,6 +68,9 @@ enum class Mod : std::uint8_t {
   dst_pitch2,
   pad_to,
   layout,
+  scale,
+  scale_at,
+  relu,
   kCount
 };
 inline constexpr std::size_t kModCount = static_cast<std::size_t>(Mod::kCount);

@@ -68,6 +68,8 @@ constexpr std::array kGather{Slot{"dst", write, kRegister, kT}, Slot{"src", read
                              Slot{"index", read, kRegister, SlotType::i32}};
 constexpr std::array kCopy{Slot{"dst", write, kView, kNoElement}, Slot{"src", read, kView, kNoElement},
                            Slot{"bytes", read, kScalarOrImm, kNoElement}};
+constexpr std::array kPost{Slot{"dst", write, kView, kT}, Slot{"src", read, kView, kT2},
+                           Slot{"columns", read, kScalarOrImm, kNoElement}};
 constexpr std::array kFlag{Slot{"source", Role::none, kEngine, kNoElement},
                            Slot{"destination", Role::none, kEngine, kNoElement},
                            Slot{"id", read, kScalarOrImm, kNoElement}};
@@ -106,6 +108,8 @@ constexpr std::array kMemoryMods{Mod::n, Mod::stride, Mod::inc};
 constexpr std::array kGatherMods{Mod::n, Mod::inc};
 constexpr std::array kCopyMods{Mod::count,      Mod::src_pitch,  Mod::dst_pitch, Mod::count2,
                                Mod::src_pitch2, Mod::dst_pitch2, Mod::pad_to,    Mod::layout};
+constexpr std::array kPostMods{Mod::round,  Mod::count, Mod::src_pitch, Mod::dst_pitch,
+                               Mod::layout, Mod::scale, Mod::scale_at,  Mod::relu};
 constexpr std::array kScalarMemoryMods{Mod::inc};
 
 constexpr std::array<FormatInfo, static_cast<std::size_t>(Format::kCount)> kFormats{{
@@ -125,6 +129,7 @@ constexpr std::array<FormatInfo, static_cast<std::size_t>(Format::kCount)> kForm
     {Format::VectorStore, "VectorStore", kVectorStore, kMemoryMods},
     {Format::Gather, "Gather", kGather, kGatherMods},
     {Format::Copy, "Copy", kCopy, kCopyMods},
+    {Format::Post, "Post", kPost, kPostMods},
     {Format::Flag, "Flag", kFlag, {}},
     {Format::Barrier, "Barrier", kBarrier, {}},
     {Format::ScalarUnary, "ScalarUnary", kScalarUnary, {}},
@@ -180,13 +185,20 @@ constexpr std::array<ModInfo, kModCount> kMods{{
      "bytes from one plane of dst to the next (default count * dst_pitch)"},
     {Mod::pad_to, "pad_to", ModKind::number, true, 0, kMost32,
      "each row of dst is filled with zero bytes up to this many bytes"},
-    {Mod::layout, "layout", ModKind::layout, false, 0, 2,
+    {Mod::layout, "layout", ModKind::layout, false, 0, 3,
      "nd2nz (rows become fractals of 16 rows x 32 bytes: byte b of row r goes to b / 32 * dst_pitch + r * 32 "
-     "+ b mod "
-     "32, and zero bytes fill whole fractals), nz2nd (the reverse, with src_pitch) or transpose16 (each row "
-     "is a "
-     "fractal of 16 x 16 two-byte elements, 512 bytes, and is transposed); the pitch of fractals is from one "
-     "column of them to the next (default count rounded up to 16, times 32)"},
+     "+ b "
+     "mod 32, and zero bytes fill whole fractals), nz2nd (the reverse, with src_pitch), transpose16 (each "
+     "row is "
+     "a fractal of 16 x 16 two-byte elements, 512 bytes, and is transposed) or nz2nz; fixpipe reads fractals "
+     "of "
+     "16 x 16 elements whatever their size; the pitch of fractals is from one column of them to the next "
+     "(default count rounded up to 16, times its width)"},
+    {Mod::scale, "scale", ModKind::number, true, 0, kMost32,
+     "bits of an f32 that every element is multiplied by"},
+    {Mod::scale_at, "scale_at", ModKind::number, true, 0, kMost48,
+     "byte offset, in the scale buffer of the path, of one f32 for each column to multiply by"},
+    {Mod::relu, "relu", ModKind::number, false, 0, 1, "1: what is below 0 becomes 0, before the conversion"},
 }};
 
 constexpr std::array<std::string_view, 5> kRoundNames{"rne", "rtz", "rdn", "rup", "rna"};

@@ -63,6 +63,7 @@ enum class Format : std::uint8_t {
   VectorStore,
   Gather,
   Copy,
+  Post,
   Flag,
   Barrier,
   ScalarUnary,
@@ -87,6 +88,7 @@ inline constexpr DTypeSet kSignedTypes = kFloatTypes | kSignedIntTypes;
 inline constexpr DTypeSet kArithTypes = kFloatTypes | kIntTypes;
 inline constexpr DTypeSet kByteTypes = set_of(DType::i8) | set_of(DType::u8);
 inline constexpr DTypeSet kI32Type = set_of(DType::i32);
+inline constexpr DTypeSet kAccumulatorTypes = kFloatTypes | kI32Type;
 inline constexpr DTypeSet kWideTypes = set_of(DType::f32) | set_of(DType::i32) | set_of(DType::i16);
 inline constexpr DTypeSet kNarrowTypes =
     set_of(DType::f16) | set_of(DType::bf16) | set_of(DType::i16) | set_of(DType::i8) | set_of(DType::u8);

@@ -24,6 +24,7 @@ std::string fingerprint(const Target& t) {
   for (const CopyPath& path : t.paths) {
     text += fmt::format(",{}>{}@{}", path.from, path.to, path.engine);
     if (path.layouts != 0) text += fmt::format("+{}", path.layouts);
+    if (path.post) text += fmt::format("*{}", path.scale_space);
   }
   for (const auto& [source, destination] : t.flag_pairs) text += fmt::format(",{}:{}", source, destination);
   text += fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{}", t.flag_ids, t.cores, t.scalar_registers,

@@ -24,7 +24,9 @@ struct CopyPath {  // a DMA path: copy from one space to another runs on this en
   std::uint8_t from = 0;
   std::uint8_t to = 0;
   std::uint8_t engine = 0;
-  LayoutSet layouts = 0;  // that it converts between
+  LayoutSet layouts = 0;         // that it converts between
+  bool post = false;             // has post-operations
+  std::uint8_t scale_space = 0;  // of factors for each column; gm: none
 };
 
 struct Target {

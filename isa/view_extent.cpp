@@ -42,25 +42,26 @@ Extent hull(const Extent& a, const Extent& b) {
 }
 
 // `bytes` of each of `count` rows in columns of fractals, written whole and read as far as the rows go.
-std::optional<Extent> fractal_extent(const Instruction& in, bool destination, std::int64_t bytes) {
+std::optional<Extent> fractal_extent(const Instruction& in, bool destination, std::int64_t bytes,
+                                     std::int64_t piece) {
   const auto count = value_of(in, Mod::count, 1);
   const auto count2 = value_of(in, Mod::count2, 1);
   if (!count || !count2) return std::nullopt;
   const std::int64_t whole = round_up(*count, kFractalRows);
-  const std::int64_t columns = (bytes + kPieceBytes - 1) / kPieceBytes;
-  const auto pitch = value_of(in, destination ? Mod::dst_pitch : Mod::src_pitch, whole * kPieceBytes);
+  const std::int64_t columns = (bytes + piece - 1) / piece;
+  const auto pitch = value_of(in, destination ? Mod::dst_pitch : Mod::src_pitch, whole * piece);
   if (!pitch) return std::nullopt;
   const auto pitch2 = value_of(in, destination ? Mod::dst_pitch2 : Mod::src_pitch2, times(columns, *pitch));
   if (!pitch2) return std::nullopt;
   if (*count == 0 || columns == 0) return Extent{};
   Extent plane;
   if (destination) {
-    plane = repeated({0, whole * kPieceBytes}, columns, *pitch);
+    plane = repeated({0, whole * piece}, columns, *pitch);
   } else {
     const std::int64_t last = times(columns - 1, *pitch);
-    const std::int64_t tail = bytes - (columns - 1) * kPieceBytes;
-    plane = hull(repeated({0, *count * kPieceBytes}, columns - 1, *pitch),
-                 {last, clamped(last + (*count - 1) * kPieceBytes + tail)});
+    const std::int64_t tail = bytes - (columns - 1) * piece;
+    plane = hull(repeated({0, *count * piece}, columns - 1, *pitch),
+                 {last, clamped(last + (*count - 1) * piece + tail)});
   }
   return repeated(plane, *count2, *pitch2);
 }
@@ -68,11 +69,14 @@ std::optional<Extent> fractal_extent(const Instruction& in, bool destination, st
 std::optional<Extent> copy_extent(const Instruction& in, std::size_t slot) {
   if (in.operands[2].kind != OperandKind::imm) return std::nullopt;
   const bool destination = slot == 0;
-  const std::int64_t bytes = in.operands[2].imm;
+  const bool post = info(in.op).format == Format::Post;
+  const std::int64_t element = post ? bits(destination ? in.type : in.type2) / 8 : 1;
+  const std::int64_t bytes = in.operands[2].imm * element;
   if (const Operand* given = in.mod(Mod::layout)) {
-    const auto layout = static_cast<Layout>(given->imm);
-    if (destination ? nz_destination(layout) : nz_source(layout))
-      return fractal_extent(in, destination, bytes);
+    const LayoutInfo& layout = info(static_cast<Layout>(given->imm));
+    if (destination ? layout.nz_destination : layout.nz_source)
+      return fractal_extent(in, destination, bytes,
+                            post && !destination ? kPieceElements * element : kPieceBytes);
   }
   const auto padded = value_of(in, Mod::pad_to, bytes);
   if (!padded) return std::nullopt;

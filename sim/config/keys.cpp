@@ -13,8 +13,10 @@ std::vector<KeyInfo> keys_of();
 // Kind, choices and nested keys of a member's type.
 template <class T>
 void fill(KeyInfo& info) {
-  if constexpr (std::unsigned_integral<T>) {
+  if constexpr (Integer<T>) {
     info.kind = KeyKind::integer;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    info.kind = KeyKind::boolean;
   } else if constexpr (std::is_same_v<T, double>) {
     info.kind = KeyKind::number;
   } else if constexpr (std::is_same_v<T, std::string>) {

@@ -12,6 +12,7 @@ namespace npulab::config {
 enum class KeyKind : std::uint8_t {
   integer,
   number,
+  boolean,
   text,
   choice,  // one of `choices`
   text_list,

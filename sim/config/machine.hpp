@@ -160,6 +160,8 @@ struct DmaPathConfig {
   unsigned alignment = 1;
   std::vector<isa::Layout> layouts;
   unsigned layout_bytes_per_cycle = 0;
+  bool post = false;
+  std::string scale_buffer;
 
   static constexpr auto fields() {
     using T = DmaPathConfig;
@@ -178,10 +180,13 @@ struct DmaPathConfig {
         number("in_flight", &T::in_flight, "requests", 1, 65536, "requests to gm without an answer yet"),
         number("alignment", &T::alignment, "bytes", 1, 4096, "addresses in gm are multiples of this"),
         value("layouts", &T::layouts,
-              "layouts that copies on this path may convert between: nd2nz (into a buffer), nz2nd (out of "
-              "one), transpose16 (between two)"),
+              "layouts that transfers on this path may convert between: nd2nz (into a buffer), nz2nd (out of "
+              "one), transpose16, nz2nz (between two)"),
         number("layout_bytes_per_cycle", &T::layout_bytes_per_cycle, "bytes/cycle", 0, 65536,
-               "width of the path for a copy with a layout; 0: bytes_per_cycle")};
+               "width of the path for a transfer with a layout; 0: bytes_per_cycle"),
+        value("post", &T::post, "whether it has post-operations: scale, relu and conversion (fixpipe)"),
+        value("scale_buffer", &T::scale_buffer,
+              "buffer of the factors for each column (scale_at); empty: none")};
   }
 };
 

@@ -120,7 +120,7 @@ class Reader {
               node);
   }
 
-  template <std::unsigned_integral T>
+  template <Integer T>
   void value(const Node& node, T& out, const Limits& limits, const std::string& path) {
     const std::string what = fmt::format("an integer of {}", range_text(limits.min, limits.max, limits.unit));
     if (!expect(node, what, path, true)) return;
@@ -185,6 +185,14 @@ class Reader {
   }
   static std::string near_note(const std::string& word, const std::vector<std::string>& names) {
     return nearest(word, names).empty() ? "" : suggestion(word, names);
+  }
+
+  void value(const Node& node, bool& out, const Limits&, const std::string& path) {
+    if (!expect(node, "true or false", path, false)) return;
+    if (node.quoted || (node.text != "true" && node.text != "false"))
+      add_value("wrong-type", path, fmt::format("expects true or false, got {}", describe(node)), node);
+    else
+      out = node.text == "true";
   }
 
   template <Section T>

@@ -43,7 +43,7 @@ Further rules between keys:
 - `dram` model: a row and an interleave unit are whole bursts; each channel holds a row at least; `t_ras_ns` is
   not below `t_rcd_ns`; refreshes fit into their interval (per bank: one after the other).
 - A path lists each layout once. Fractals lie in buffers: no path that ends in `gm` has `nd2nz`, none that begins there has
-  `nz2nd`, and `transpose16` is between two buffers.
+  `nz2nd`, and `transpose16` and `nz2nz` are between two buffers. `nz2nz` and `scale_buffer` are for paths with `post: true`.
 - Flag pairs join two different engines.
 )";
 
@@ -59,6 +59,8 @@ std::string type_text(const KeyInfo& info) {
       return "integer";
     case KeyKind::number:
       return "number";
+    case KeyKind::boolean:
+      return "true or false";
     case KeyKind::text:
       return "text";
     case KeyKind::choice:

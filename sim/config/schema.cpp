@@ -43,6 +43,8 @@ ordered_json type_schema(const KeyInfo& info, bool partial) {
       return {{"type", info.kind == KeyKind::integer ? "integer" : "number"},
               {"minimum", number_bound(info.min, info.kind)},
               {"maximum", number_bound(info.max, info.kind)}};
+    case KeyKind::boolean:
+      return {{"type", "boolean"}};
     case KeyKind::text:
       return {{"type", "string"}};
     case KeyKind::choice:

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "isa/error.hpp"
+#include "isa/instruction.hpp"
 #include "sim/config/machine.hpp"
 #include "sim/config/names.hpp"
 
@@ -57,7 +58,9 @@ void add_engines(const CoreTypeConfig& core, isa::Target& target) {
       isa::LayoutSet layouts = 0;
       for (const isa::Layout layout : path.layouts)
         layouts = static_cast<isa::LayoutSet>(layouts | isa::set_of(layout));
-      target.paths.push_back({index_in(spaces, path.from), index_in(spaces, path.to), index, layouts});
+      target.paths.push_back(
+          {index_in(spaces, path.from), index_in(spaces, path.to), index, layouts, path.post,
+           path.scale_buffer.empty() ? isa::kGmSpace : index_in(spaces, path.scale_buffer)});
     }
   }
 }

@@ -186,6 +186,7 @@ class Validator {
                          fmt::format("both ends are {}: a path has a local buffer at one end", kGmName));
     multiple(path, one, &T::request_bytes, &T::alignment, "requests are cut at multiples of their size");
     layouts(at(path, &T::layouts), one);
+    post(path, one, core);
     if (one.from != kGmName && one.to != kGmName) return;
     const unsigned grant = machine_.gm.grant_bytes;
     if (one.request_bytes > grant)
@@ -193,6 +194,20 @@ class Validator {
           at(path, &T::request_bytes),
           fmt::format("{} is more than {}.{} {}: a request is granted as a whole", one.request_bytes,
                       key_of(&Machine::gm), key_of(&GmConfig::grant_bytes), grant));
+  }
+
+  void post(const std::string& path, const DmaPathConfig& one, const CoreTypeConfig& core) {
+    using T = DmaPathConfig;
+    const std::string buffer = at(path, &T::scale_buffer);
+    if (!one.scale_buffer.empty()) known_buffer(buffer, one.scale_buffer, core, false);
+    if (one.post) return;
+    if (!one.scale_buffer.empty())
+      refuse_combination(buffer, fmt::format("is for paths with {}: true", key_of(&T::post)));
+    for (std::size_t i = 0; i < one.layouts.size(); ++i)
+      if (!isa::info(one.layouts[i]).plain)
+        refuse_combination(
+            join_path(at(path, &T::layouts), std::to_string(i)),
+            fmt::format("{} is for paths with {}: true", choice_name(one.layouts[i]), key_of(&T::post)));
   }
 
   // Fractals lie in buffers: gm sees rows.
@@ -204,9 +219,10 @@ class Validator {
       if ((seen & isa::set_of(layout)) != 0)
         refuse("duplicate-name", item, fmt::format("'{}' stands twice", choice_name(layout)));
       seen = static_cast<isa::LayoutSet>(seen | isa::set_of(layout));
-      const bool both = layout == isa::Layout::transpose16;
-      if ((one.to == kGmName && (both || isa::nz_destination(layout))) ||
-          (one.from == kGmName && (both || isa::nz_source(layout))))
+      const isa::LayoutInfo& row = isa::info(layout);
+      const bool rows = row.nz_source || row.nz_destination;
+      if ((one.to == kGmName && (!rows || row.nz_destination)) ||
+          (one.from == kGmName && (!rows || row.nz_source)))
         refuse_combination(item,
                            fmt::format("{} has its fractals in a buffer, and {} > {} would have them in {}",
                                        choice_name(layout), one.from, one.to, kGmName));

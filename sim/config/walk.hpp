@@ -42,6 +42,9 @@ concept Named = NamedOf<T>::value;
 template <class T>
 concept Choice = std::is_enum_v<T>;
 
+template <class T>
+concept Integer = std::unsigned_integral<T> && !std::is_same_v<T, bool>;
+
 template <Section S, class Visitor>
 constexpr void for_each_field(Visitor&& visit) {
   std::apply([&](const auto&... field) { (visit(field), ...); }, S::fields());

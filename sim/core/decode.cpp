@@ -168,6 +168,7 @@ void Decoder::transfer(MicroOp& op, const isa::Instruction& instruction) const {
   for (const isa::CopyPath& path : target_.paths) {
     if (path.from != from || path.to != to) continue;
     op.engine = path.engine;
+    op.scale_space = path.scale_space;
     const config::DmaEngineConfig& engine = core_.dma.at(target_.engines[path.engine]);
     for (std::size_t i = 0; i < engine.paths.size(); ++i)
       if (engine.paths[i].from == target_.spaces[from].name && engine.paths[i].to == target_.spaces[to].name)
@@ -266,7 +267,7 @@ MicroOp Decoder::decode(const isa::Instruction& instruction) const {
       if (instruction.operands[slot].kind == OperandKind::view)
         op.timing.scalar_write2 = instruction.operands[slot].reg;
   }
-  if (op.op == Op::Copy) transfer(op, instruction);
+  if (op.family == isa::Family::Transfer) transfer(op, instruction);
   op.overlaps = overlaps(row, instruction);
   choose_shape(op);
   if (queued(op)) queue_timing(op);

@@ -85,6 +85,7 @@ struct MicroOp {
   std::uint8_t engine = 0;       // copy, barrier: which engine; flags: destination
   std::uint8_t engine_from = 0;  // flags: source
   std::uint16_t path = 0;        // copy: index into the engine's paths
+  std::uint8_t scale_space = 0;  // fixpipe: where the factors for each column lie
   std::uint32_t target = 0;      // branches and loops
   Timing timing;                 // in the stream of the front end
   Timing unit_timing;            // on the vector unit, where that has a queue of its own

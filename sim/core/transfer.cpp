@@ -12,15 +12,8 @@ namespace {
 
 using isa::Mod;
 
-std::uint64_t size_mod(const DecodedProgram& program, std::uint32_t pc, const CoreState& state, Number number,
-                       const char* what) {
-  const std::int64_t value = state.scalar(number);
-  constexpr std::int64_t kMost = std::int64_t{1} << 48;
-  if (value < 0 || value > kMost)
-    throw Error(Category::verdict, "bad-size",
-                fmt::format("copy with {} = {} on core {}: sizes lie in 0…2^48", what, value, state.id),
-                program.where(pc));
-  return static_cast<std::uint64_t>(value);
+std::string_view mnemonic(const DecodedProgram& program, std::uint32_t pc) {
+  return isa::info(program.ops[pc].op).mnemonic;
 }
 
 std::string text(Wide value) {
@@ -52,8 +45,8 @@ void check_side(const SideCheck& check, std::uint32_t pc, const Address& address
   const std::uint64_t size = tensor != nullptr ? tensor->bytes : gm ? check.gm_bytes : space.bytes;
   const auto refuse = [&](const char* code, const std::string& rule) {
     throw Error(Category::verdict, code,
-                fmt::format("copy {} {}[{}…{}] (0x{:x}) on core {}: {}", write ? "writes" : "reads", name,
-                            text(first - base), text(end - base - 1),
+                fmt::format("{} {} {}[{}…{}] (0x{:x}) on core {}: {}", mnemonic(check.program, pc),
+                            write ? "writes" : "reads", name, text(first - base), text(end - base - 1),
                             static_cast<std::uint64_t>(first - base), check.state.id, rule),
                 check.program.where(pc));
   };
@@ -68,73 +61,137 @@ void check_side(const SideCheck& check, std::uint32_t pc, const Address& address
              fmt::format("addresses in {} are multiples of {}; this one is {}", name, alignment, step));
 }
 
+// The numbers of one transfer, read from the core's registers.
+class Resolver {
+ public:
+  Resolver(const DecodedProgram& program, std::uint32_t pc, const CoreState& state)
+      : program_(program), pc_(pc), state_(state), op_(program.ops[pc]) {}
+
+  Transfer run() {
+    t_.pc = pc_;
+    t_.to = op_.addresses[0].space;
+    t_.from = op_.addresses[1].space;
+    t_.dst = state_.whole_offset(op_.addresses[0]);
+    t_.src = state_.whole_offset(op_.addresses[1]);
+    t_.bytes = t_.dst_bytes = size(op_.scalars[2], isa::info(op_.format).slots[2].name);
+    size_mod(Mod::count, t_.count);
+    size_mod(Mod::count2, t_.count2);
+    size_mod(Mod::pad_to, t_.pad_to);
+    if (op_.format == isa::Format::Post) post();
+    if (op_.has(Mod::layout)) layout();
+    pitches();
+    const bool filled = t_.pad_to > 0;
+    if (t_.count == 0 || t_.count2 == 0 || (t_.bytes == 0 && !filled))
+      t_.count2 = t_.count = t_.bytes = t_.dst_bytes = t_.pad_to = 0;
+    if (t_.count != 0) check();
+    return t_;
+  }
+
+ private:
+  [[noreturn]] void refuse(const char* code, const std::string& what) const {
+    throw Error(Category::verdict, code, fmt::format("{} {}", mnemonic(program_, pc_), what),
+                program_.where(pc_));
+  }
+
+  std::uint64_t size(Number number, std::string_view what) const {
+    const std::int64_t value = state_.scalar(number);
+    constexpr std::int64_t kMost = std::int64_t{1} << 48;
+    if (value < 0 || value > kMost)
+      refuse("bad-size", fmt::format("with {} = {} on core {}: sizes lie in 0…2^48", what, value, state_.id));
+    return static_cast<std::uint64_t>(value);
+  }
+  void size_mod(Mod mod, std::uint64_t& value) const {
+    if (op_.has(mod)) value = size(op_.mod(mod), isa::info(mod).name);
+  }
+  std::int64_t number(Mod mod, std::int64_t otherwise) const {
+    return op_.has(mod) ? state_.scalar(op_.mod(mod)) : otherwise;
+  }
+
+  void post() {
+    t_.post = true;
+    t_.src_element = static_cast<std::uint8_t>(isa::bits(op_.type2) / 8);
+    t_.dst_element = static_cast<std::uint8_t>(isa::bits(op_.type) / 8);
+    t_.bytes *= t_.src_element;
+    t_.dst_bytes *= t_.dst_element;
+    if (op_.has(Mod::scale_at)) {
+      t_.scale_space = op_.scale_space;
+      t_.scale_at = state_.scalar(op_.mod(Mod::scale_at));
+    }
+    if (!op_.has(Mod::scale)) return;
+    const std::int64_t bits = state_.scalar(op_.mod(Mod::scale));
+    const isa::ModInfo& rule = isa::info(Mod::scale);
+    if (bits < rule.min || bits > rule.max)
+      refuse("value-range", fmt::format("with {} = {} on core {}: it is the bits of an f32, 0…2^32-1",
+                                        rule.name, bits, state_.id));
+    t_.scale = static_cast<std::uint32_t>(bits);
+  }
+
+  void layout() {
+    t_.layout = static_cast<isa::Layout>(op_.mod(Mod::layout).value);
+    const isa::LayoutInfo& row = isa::info(*t_.layout);
+    const std::int64_t elements = isa::kPieceElements * t_.src_element;
+    if (row.nz_source) t_.src_piece = static_cast<std::uint8_t>(t_.post ? elements : isa::kPieceBytes);
+    if (row.nz_destination) t_.dst_piece = static_cast<std::uint8_t>(isa::kPieceBytes);
+  }
+
+  void pitches() {
+    const std::int64_t rows = isa::round_up(static_cast<std::int64_t>(t_.count), isa::kFractalRows);
+    t_.src_pitch =
+        number(Mod::src_pitch, t_.src_piece != 0 ? rows * t_.src_piece : static_cast<std::int64_t>(t_.bytes));
+    t_.dst_pitch = number(Mod::dst_pitch, t_.dst_piece != 0
+                                              ? rows * t_.dst_piece
+                                              : static_cast<std::int64_t>(std::max(t_.dst_bytes, t_.pad_to)));
+    const auto plane = [](std::int64_t pitch, const Side& side) {
+      return static_cast<std::int64_t>(static_cast<std::uint64_t>(pitch) *
+                                       (side.piece == 0 ? side.count : side.columns()));
+    };
+    t_.src_pitch2 = number(Mod::src_pitch2, plane(t_.src_pitch, t_.source()));
+    t_.dst_pitch2 = number(Mod::dst_pitch2, plane(t_.dst_pitch, t_.destination()));
+  }
+
+  void check() const {
+    if (op_.has(Mod::pad_to) && t_.pad_to < t_.bytes)
+      refuse("bad-size", fmt::format("with pad_to = {} on core {}: a row has {} bytes already", t_.pad_to,
+                                     state_.id, t_.bytes));
+    if (t_.layout == isa::Layout::transpose16 && t_.bytes != isa::kFractalBytes)
+      refuse("bad-size",
+             fmt::format("with bytes = {} on core {}: a row of layout={} is a fractal of {} bytes", t_.bytes,
+                         state_.id, isa::info(*t_.layout).name, isa::kFractalBytes));
+    const Side to = t_.destination();
+    if (static_cast<Wide>(to.bytes) * static_cast<Wide>(to.count) * static_cast<Wide>(to.count2) >
+        (Wide{1} << 48))
+      refuse("bad-size", fmt::format("of {} x {} x {} bytes on core {} is more than 2^48", to.count2,
+                                     to.count, to.bytes, state_.id));
+  }
+
+  const DecodedProgram& program_;
+  const std::uint32_t pc_;
+  const CoreState& state_;
+  const MicroOp& op_;
+  Transfer t_;
+};
+
 }  // namespace
 
 Transfer resolve_transfer(const DecodedProgram& program, std::uint32_t pc, const CoreState& state,
                           std::span<const GmTensor> tensors, std::uint64_t gm_bytes, unsigned gm_alignment) {
   const MicroOp& op = program.ops[pc];
-  const auto number = [&](Mod mod, std::int64_t otherwise) {
-    return op.has(mod) ? state.scalar(op.mod(mod)) : otherwise;
-  };
-  Transfer t;
-  t.pc = pc;
-  t.to = op.addresses[0].space;
-  t.from = op.addresses[1].space;
-  t.dst = state.whole_offset(op.addresses[0]);
-  t.src = state.whole_offset(op.addresses[1]);
-  t.bytes = size_mod(program, pc, state, op.scalars[2], "bytes");
-  if (op.has(Mod::count)) t.count = size_mod(program, pc, state, op.mod(Mod::count), "count");
-  if (op.has(Mod::count2)) t.count2 = size_mod(program, pc, state, op.mod(Mod::count2), "count2");
-  if (op.has(Mod::pad_to)) t.pad_to = size_mod(program, pc, state, op.mod(Mod::pad_to), "pad_to");
-  if (op.has(Mod::layout)) t.layout = static_cast<isa::Layout>(op.mod(Mod::layout).value);
-  const auto row = static_cast<std::int64_t>(t.bytes);
-  const bool from_nz = t.layout && isa::nz_source(*t.layout);
-  const bool to_nz = t.layout && isa::nz_destination(*t.layout);
-  const std::int64_t fractals =
-      isa::round_up(static_cast<std::int64_t>(t.count), isa::kFractalRows) * isa::kPieceBytes;
-  t.src_pitch = number(Mod::src_pitch, from_nz ? fractals : row);
-  t.dst_pitch = number(Mod::dst_pitch, to_nz ? fractals : std::max(row, static_cast<std::int64_t>(t.pad_to)));
-  const auto plane = [](std::int64_t pitch, const Side& side) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(pitch) *
-                                     (side.piece == 0 ? side.count : side.columns()));
-  };
-  t.src_pitch2 = number(Mod::src_pitch2, plane(t.src_pitch, t.source()));
-  t.dst_pitch2 = number(Mod::dst_pitch2, plane(t.dst_pitch, t.destination()));
-  if (t.bytes == 0 || t.count == 0 || t.count2 == 0) {
-    if (t.pad_to == 0 || t.count == 0 || t.count2 == 0) t.count2 = t.count = t.bytes = t.pad_to = 0;
-  }
+  const Transfer t = Resolver(program, pc, state).run();
   if (t.count == 0) return t;
-  if (op.has(Mod::pad_to) && t.pad_to < t.bytes)
-    throw Error(Category::verdict, "bad-size",
-                fmt::format("copy with pad_to = {} on core {}: a row has {} bytes already", t.pad_to,
-                            state.id, t.bytes),
-                program.where(pc));
-  if (t.layout == isa::Layout::transpose16 && t.bytes != isa::kFractalBytes)
-    throw Error(
-        Category::verdict, "bad-size",
-        fmt::format("copy with bytes = {} on core {}: a row of layout={} is a fractal of {} bytes", t.bytes,
-                    state.id, isa::kLayoutNames[static_cast<std::size_t>(*t.layout)], isa::kFractalBytes),
-        program.where(pc));
-  const Side to = t.destination();
-  if (static_cast<Wide>(to.bytes) * static_cast<Wide>(to.count) * static_cast<Wide>(to.count2) >
-      (Wide{1} << 48))
-    throw Error(Category::verdict, "bad-size",
-                fmt::format("copy of {} x {} x {} bytes on core {} is more than 2^48", to.count2, to.count,
-                            to.bytes, state.id),
-                program.where(pc));
   const SideCheck check{program, state, tensors, gm_bytes, gm_alignment};
   check_side(check, pc, op.addresses[1], t.source(), false);
-  check_side(check, pc, op.addresses[0], to, true);
+  check_side(check, pc, op.addresses[0], t.destination(), true);
+  if (t.scale_space != isa::kGmSpace) {
+    Address scales;
+    scales.space = t.scale_space;
+    check_side(check, pc, scales, t.scales(), false);
+  }
   return t;
 }
 
-Pieces::Pieces(const Transfer& transfer, std::uint32_t request_bytes) : request_bytes_(request_bytes) {
-  side_ = transfer.source();
-  const bool local = transfer.from != isa::kGmSpace && transfer.to != isa::kGmSpace;
-  const Side to = transfer.destination();
-  if (transfer.to == isa::kGmSpace || (local && side_.piece != 0 && to.piece == 0)) side_ = to;
-  side_.bytes = transfer.row_bytes();
-  if (transfer.total() == 0) plane_ = side_.count2;  // zeros alone, in a buffer: no request
+Pieces::Pieces(const Transfer& transfer, std::uint32_t request_bytes)
+    : side_(transfer.counted()), request_bytes_(request_bytes) {
+  if (side_.bytes == 0) plane_ = side_.count2;  // zeros alone, in a buffer: no request
 }
 
 Pieces::Piece Pieces::next() {

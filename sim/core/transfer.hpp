@@ -38,22 +38,38 @@ struct Transfer {
   std::uint8_t to = 0;
   std::int64_t src = 0;  // byte offsets in them
   std::int64_t dst = 0;
-  std::uint64_t bytes = 0;  // of a row
+  std::uint64_t bytes = 0;      // of a row of src
+  std::uint64_t dst_bytes = 0;  // of a row of dst, without filling
   std::uint64_t count = 1;
   std::uint64_t count2 = 1;
   std::int64_t src_pitch = 0, dst_pitch = 0, src_pitch2 = 0, dst_pitch2 = 0;
   std::uint64_t pad_to = 0;
   std::optional<isa::Layout> layout;
+  std::uint8_t src_piece = 0, dst_piece = 0;      // of fractals, else 0
+  std::uint8_t src_element = 1, dst_element = 1;  // bytes; 1 where nothing is converted
+
+  // Post-operations.
+  bool post = false;
+  std::uint8_t scale_space = 0;  // factors for each column at scale_at; gm: none
+  std::int64_t scale_at = 0;
+  std::optional<std::uint32_t> scale;  // bits of an f32
 
   Side source() const;
   Side destination() const;  // with all that is filled
+  Side scales() const;
   std::uint64_t read_bytes() const { return bytes * count * count2; }
   std::uint64_t written_bytes() const;
 
-  // What goes over the path per row: padding is zeros that the engine writes, which gm sees and a buffer gets
-  // for nothing.
-  std::uint64_t row_bytes() const { return to == isa::kGmSpace && pad_to > bytes ? pad_to : bytes; }
-  std::uint64_t total() const { return row_bytes() * count * count2; }
+  // The side whose rows the requests are, as whole rows: gm's; between buffers the source's, or the
+  // destination's where only that holds whole rows, or columns of fractals. Padding is zeros that the engine
+  // writes, which gm sees and a buffer gets for nothing.
+  Side counted() const;
+  std::uint64_t total() const;
+  // What so many bytes of that side are on the path, which carries the wider of the two elements.
+  std::uint64_t on_path(std::uint64_t counted_bytes) const;
+
+ private:
+  bool counts_destination() const;
 };
 
 // A tensor in gm, for the bounds of accesses that belong to it.
@@ -75,8 +91,8 @@ std::optional<std::uint8_t> conflict(const Transfer& one, const Transfer& other)
 void apply_transfer(const DecodedProgram& program, const Transfer& transfer, CoreState& state,
                     memory::SparseMemory& gm);
 
-// The pieces of a transfer in order: each row cut at multiples of `request_bytes` of the gm address (between
-// buffers, of the source, or of the destination where only that holds whole rows).
+// The pieces of a transfer in order: each row of the counted side cut at multiples of `request_bytes` of its
+// address.
 class Pieces {
  public:
   Pieces() = default;

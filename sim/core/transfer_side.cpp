@@ -33,26 +33,53 @@ Wide Side::end() const {
 }
 
 Side Transfer::source() const {
-  Side side{from, src, bytes, count, count2, src_pitch, src_pitch2};
-  if (layout && isa::nz_source(*layout)) side.piece = isa::kPieceBytes;
-  return side;
+  return {from, src, bytes, count, count2, src_pitch, src_pitch2, src_piece};
 }
 
 Side Transfer::destination() const {
-  Side side{to, dst, std::max(bytes, pad_to), count, count2, dst_pitch, dst_pitch2};
-  if (!layout || !isa::nz_destination(*layout)) return side;
+  Side side{to, dst, std::max(dst_bytes, pad_to), count, count2, dst_pitch, dst_pitch2, dst_piece};
+  if (dst_piece == 0) return side;
   const auto whole = [](std::uint64_t value, std::int64_t unit) {
     return static_cast<std::uint64_t>(isa::round_up(static_cast<std::int64_t>(value), unit));
   };
-  side.piece = isa::kPieceBytes;
-  side.bytes = whole(bytes, isa::kPieceBytes);
+  side.bytes = whole(dst_bytes, dst_piece);
   side.count = whole(count, isa::kFractalRows);
   return side;
+}
+
+Side Transfer::scales() const {
+  const std::uint64_t columns = scale_space == isa::kGmSpace ? 0 : dst_bytes / dst_element;
+  return {scale_space, scale_at, columns * sizeof(float), 1, 1};
 }
 
 std::uint64_t Transfer::written_bytes() const {
   const Side side = destination();
   return side.bytes * side.count * side.count2;
+}
+
+bool Transfer::counts_destination() const {
+  return to == isa::kGmSpace || (from != isa::kGmSpace && src_piece != 0 && dst_piece == 0);
+}
+
+Side Transfer::counted() const {
+  Side side = counts_destination() ? destination() : source();
+  if (side.piece == 0) return side;
+  const std::uint64_t columns = side.columns();
+  side.bytes = side.piece * side.count;
+  side.count = columns;
+  side.piece = 0;
+  return side;
+}
+
+std::uint64_t Transfer::total() const {
+  const Side side = counted();
+  return side.bytes * side.count * side.count2;
+}
+
+std::uint64_t Transfer::on_path(std::uint64_t counted_bytes) const {
+  const std::uint64_t element = counts_destination() ? dst_element : src_element;
+  const std::uint64_t widest = std::max(src_element, dst_element);
+  return (counted_bytes * widest + element - 1) / element;
 }
 
 namespace {
@@ -122,8 +149,9 @@ bool overlap(const Side& a, const Side& b) {
 std::optional<std::uint8_t> conflict(const Transfer& one, const Transfer& other) {
   const Side written = one.destination();
   const Side other_written = other.destination();
-  if (overlap(written, other_written) || overlap(written, other.source())) return one.to;
-  if (overlap(other_written, one.source())) return other.to;
+  if (overlap(written, other_written) || overlap(written, other.source()) || overlap(written, other.scales()))
+    return one.to;
+  if (overlap(other_written, one.source()) || overlap(other_written, one.scales())) return other.to;
   return std::nullopt;
 }
 

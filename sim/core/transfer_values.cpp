@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "sim/core/post.hpp"
 #include "sim/core/transfer.hpp"
 
 namespace npulab::core {
@@ -22,20 +25,19 @@ struct Mover {
   bool src_clean = true;
 
   void report_unwritten(std::uint64_t offset) {
+    const Address& address = program.ops[t.pc].addresses[1];
+    if (address.tensor == isa::kNoTensor)
+      report(state.target.spaces[t.from].name, offset);
+    else
+      report(program.kernel->header.tensors[address.tensor].name, offset - address.tensor_base);
+  }
+  void report(const std::string& name, std::uint64_t offset) {
     if (!src_clean || state.sanitize == Sanitize::off) return;
     src_clean = false;
-    const Address& address = program.ops[t.pc].addresses[1];
-    const bool tensor = address.tensor != isa::kNoTensor;
-    const std::string name =
-        tensor ? program.kernel->header.tensors[address.tensor].name : state.target.spaces[t.from].name;
     state.diagnostics.add(Severity::error, "uninitialised-read",
-                          fmt::format("copy reads {} at byte {} on core {}, which nothing has written", name,
-                                      tensor ? offset - tensor_base() : offset, state.id),
+                          fmt::format("{} reads {} at byte {} on core {}, which nothing has written",
+                                      isa::info(program.ops[t.pc].op).mnemonic, name, offset, state.id),
                           program.where(t.pc), state.id);
-  }
-  std::uint64_t tensor_base() const {
-    const Address& address = program.ops[t.pc].addresses[1];
-    return address.tensor_base;
   }
 };
 
@@ -95,15 +97,20 @@ class LayoutCopy : Mover {
       : Mover{program_of, transfer, state_of, memory},
         source_(transfer.source()),
         destination_(transfer.destination()),
-        row_(source_.bytes) {}
+        row_(source_.bytes),
+        out_(transfer.dst_bytes) {
+    if (t.post) post_.emplace(program.ops[t.pc], t, state.saturate);
+  }
 
   void run() {
+    const std::byte* const factors = scales();
     for (std::uint64_t plane = 0; plane < t.count2; ++plane) {
       if (destination_.piece != 0) clear(plane);
       for (std::uint64_t row = 0; row < t.count; ++row) {
         gather(row, plane);
         if (t.layout == isa::Layout::transpose16) transpose();
-        scatter(row, plane);
+        if (post_) post_->apply(out_.data(), row_.data(), factors);
+        scatter(post_ ? out_ : row_, row, plane);
       }
     }
   }
@@ -126,6 +133,16 @@ class LayoutCopy : Mover {
       std::memset(buffer.data() + to + data, 0, bytes - data);
       buffer.mark_written(to, bytes);
     }
+  }
+
+  // The factors of all columns, null where there are none.
+  const std::byte* scales() {
+    const Side side = t.scales();
+    if (side.bytes == 0) return nullptr;
+    memory::LocalBuffer& buffer = state.buffer(side.space);
+    const auto from = static_cast<std::uint64_t>(side.base);
+    if (!buffer.written(from, side.bytes)) report(buffer.name(), buffer.first_unwritten(from, side.bytes));
+    return buffer.data() + from;
   }
 
   void gather(std::uint64_t row, std::uint64_t plane) {
@@ -155,22 +172,22 @@ class LayoutCopy : Mover {
     std::memcpy(row_.data(), out.data(), sizeof out);
   }
 
-  void scatter(std::uint64_t row, std::uint64_t plane) {
+  void scatter(const std::vector<std::byte>& data, std::uint64_t row, std::uint64_t plane) {
     if (t.to == isa::kGmSpace) {
-      gm.write(at(destination_, row, plane, 0), row_.data(), row_.size());
+      gm.write(at(destination_, row, plane, 0), data.data(), data.size());
       return;
     }
     memory::LocalBuffer& buffer = state.buffer(t.to);
     if (destination_.piece == 0) {
       const std::uint64_t to = at(destination_, row, plane, 0);
-      std::memcpy(buffer.data() + to, row_.data(), row_.size());
-      buffer.mark_written(to, row_.size());
+      std::memcpy(buffer.data() + to, data.data(), data.size());
+      buffer.mark_written(to, data.size());
       return;
     }
-    for (std::uint64_t done = 0, column = 0; done < row_.size(); done += destination_.piece, ++column) {
-      const std::uint64_t bytes = std::min(destination_.piece, row_.size() - done);
+    for (std::uint64_t done = 0, column = 0; done < data.size(); done += destination_.piece, ++column) {
+      const std::uint64_t bytes = std::min(destination_.piece, data.size() - done);
       std::byte* to = buffer.data() + at(destination_, row, plane, column);
-      std::memcpy(to, row_.data() + done, bytes);
+      std::memcpy(to, data.data() + done, bytes);
       std::memset(to + bytes, 0, destination_.piece - bytes);
     }
   }
@@ -178,13 +195,15 @@ class LayoutCopy : Mover {
   Side source_;
   Side destination_;
   std::vector<std::byte> row_;
+  std::vector<std::byte> out_;
+  std::optional<PostOperations> post_;
 };
 
 }  // namespace
 
 void apply_transfer(const DecodedProgram& program, const Transfer& t, CoreState& state,
                     memory::SparseMemory& gm) {
-  if (t.layout) {
+  if (t.layout || t.post) {
     LayoutCopy(program, t, state, gm).run();
     return;
   }

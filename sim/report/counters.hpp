@@ -14,7 +14,7 @@ struct CounterInfo {
   std::string_view definition;
 };
 
-inline constexpr std::array<CounterInfo, 6> kEngineCounters{{
+inline constexpr std::array<CounterInfo, 7> kEngineCounters{{
     {"load_starts", "slots", "issue slots that vector loads took on the load port, over all cores"},
     {"store_starts", "slots", "issue slots that vector stores took on the store port, over all cores"},
     {"arithmetic_starts", "slots",
@@ -22,6 +22,7 @@ inline constexpr std::array<CounterInfo, 6> kEngineCounters{{
     {"copies", "copies", "copies that a DMA engine carried out, over all cores"},
     {"requests", "requests", "requests that it cut them into"},
     {"bytes", "bytes", "bytes that it moved, counted once per copy"},
+    {"converted_bytes", "bytes", "those of them that changed their layout or type on the way"},
 }};
 
 }  // namespace npulab::report

@@ -132,11 +132,15 @@ void Collector::engines() {
       sum.copies += stats.copies;
       sum.requests += stats.requests;
       sum.bytes += stats.bytes;
+      sum.converted_bytes += stats.converted_bytes;
       gm_read_ += stats.gm_read_bytes;
       gm_written_ += stats.gm_write_bytes;
     }
     add_engine(shared_.target->engines[i + 2], cycles,
-               {{"copies", sum.copies}, {"requests", sum.requests}, {"bytes", sum.bytes}});
+               {{"copies", sum.copies},
+                {"requests", sum.requests},
+                {"bytes", sum.bytes},
+                {"converted_bytes", sum.converted_bytes}});
   }
 }
 

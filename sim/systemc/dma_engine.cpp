@@ -16,7 +16,7 @@ std::uint64_t least_cycles(const config::DmaPathConfig& path, const core::Transf
                            std::uint64_t bytes) {
   const bool converts = transfer.layout && path.layout_bytes_per_cycle > 0;
   const unsigned width = converts ? path.layout_bytes_per_cycle : path.bytes_per_cycle;
-  return (bytes + width - 1) / width;
+  return (transfer.on_path(bytes) + width - 1) / width;
 }
 
 std::uint64_t width_cycles(const config::DmaPathConfig& path, const core::Transfer& transfer,
@@ -154,6 +154,7 @@ bool DmaEngine::start_copy() {
   flight.arrive = cycle_;
   ++stats_.copies;
   stats_.bytes += transfer.total();
+  if (transfer.layout || transfer.post) stats_.converted_bytes += transfer.total();
   read_bytes_[transfer.from] += transfer.read_bytes();
   written_bytes_[transfer.to] += transfer.written_bytes();
   pieces_ = core::Pieces(transfer, path().request_bytes);

@@ -21,6 +21,7 @@ struct DmaStats {
   std::uint64_t copies = 0;
   std::uint64_t requests = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t converted_bytes = 0;  // of them, by copies with a layout and by fixpipe
   std::uint64_t gm_read_bytes = 0;
   std::uint64_t gm_write_bytes = 0;
   std::uint64_t least_cycles = 0;  // that its paths' widths allow for what it moved

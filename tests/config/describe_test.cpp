@@ -84,7 +84,7 @@ ordered_json json_from(const Node& node) {
   if (node.kind == NodeKind::null) return nullptr;
   if (node.kind == NodeKind::scalar) {
     ordered_json number = node.quoted ? ordered_json() : ordered_json::parse(node.text, nullptr, false);
-    return number.is_number() ? number : ordered_json(node.text);
+    return number.is_number() || number.is_boolean() ? number : ordered_json(node.text);
   }
   ordered_json tree = node.kind == NodeKind::map ? ordered_json::object() : ordered_json::array();
   for (const Node& item : node.items) {
@@ -121,6 +121,7 @@ class SchemaCheck {
     if (type == "integer") return value.is_number_integer();
     if (type == "number") return value.is_number();
     if (type == "string") return value.is_string();
+    if (type == "boolean") return value.is_boolean();
     if (type == "array") return value.is_array();
     if (type == "object") return value.is_object();
     return type == "null" && value.is_null();

@@ -28,7 +28,7 @@ std::string operand_text(const InstructionInfo& row, std::size_t index, DType ty
     if ((kinds & kind(one)) != 0) choices.push_back(text);
   };
   if (row.format == Format::Region) return variant % 2 == 0 ? "\"part \\\"one\\\"\"" : "\"two\"";
-  if (row.format == Format::Copy && index < 2)
+  if (row.family == Family::Transfer && index < 2)
     return index == 0 ? "ub[s1 + 64]" : variant % 2 == 0 ? "A[s2 - 32]" : "gm[4096]";
   if (row.format == Format::Flag && index < 2) return index == 0 ? "mte2" : "vector";
   offer(OperandKind::vreg, std::to_string(index * 32).insert(0, "v"));
@@ -66,7 +66,9 @@ std::string instruction_text(const InstructionInfo& row, DType type, DType type2
     if (mod == Mod::inc && !has_base) continue;
     if ((mod == Mod::b_block || mod == Mod::b_repeat) && !b_is_view) continue;
     if (target.form == OperandForm::registers && mod >= Mod::repeat && mod <= Mod::b_repeat) continue;
-    if (mod == (variant % 2 == 0 ? Mod::layout : Mod::pad_to)) continue;  // not both
+    // Those that exclude each other.
+    if (mod == (variant % 2 == 0 ? Mod::layout : Mod::pad_to)) continue;
+    if (mod == (variant % 2 == 0 ? Mod::scale : Mod::scale_at)) continue;
     const Enumeration* names = enumeration(mod);
     const std::string value = names != nullptr ? std::string(names->names[variant % 2])
                               : variant % 3 == 1 && info(mod).may_be_register ? "s9"

@@ -20,7 +20,7 @@ inline Target register_machine() {
   target.spaces = {{"gm", std::uint64_t{1} << 36, 1}, {"ub", 65536, 32}, {"l1", 1 << 20, 64}};
   target.engines = {"scalar", "vector", "mte2", "mte3"};
   const auto layouts = static_cast<LayoutSet>(set_of(Layout::nd2nz) | set_of(Layout::nz2nd));
-  target.paths = {{0, 1, 2, layouts}, {1, 0, 3}, {0, 2, 2}};
+  target.paths = {{0, 1, 2, layouts, true, 2}, {1, 0, 3}, {0, 2, 2}};
   target.flag_pairs = {{2, 1}, {1, 2}, {1, 3}, {3, 1}};
   target.cores = 32;
   target.vector_types = kAllTypes;

@@ -50,8 +50,8 @@ std::size_t nz(std::size_t r, std::size_t b, std::size_t pitch) {
 
 TEST(Layout, nd2nz_of_odd_shapes_fills_whole_fractals) {
   const config::Machine machine = layout_machine();
-  for (const std::size_t rows : {1, 15, 16, 17, 33}) {
-    for (const std::size_t bytes : {1, 31, 32, 33, 70}) {
+  for (const std::size_t rows : {1U, 15U, 16U, 17U, 33U}) {
+    for (const std::size_t bytes : {1U, 31U, 32U, 33U, 70U}) {
       for (const char* const way : {"ub", "l1"}) {
         const std::size_t columns = (bytes + 31) / 32;
         const std::size_t pitch = up16(rows) * 32;
@@ -78,8 +78,8 @@ TEST(Layout, nd2nz_of_odd_shapes_fills_whole_fractals) {
 
 TEST(Layout, nz2nd_is_the_reverse_with_planes_and_pitches_between_buffers_and_to_gm) {
   const config::Machine machine = layout_machine();
-  for (const std::size_t rows : {1, 16, 19}) {
-    for (const std::size_t bytes : {2, 32, 66, 94}) {
+  for (const std::size_t rows : {1U, 16U, 19U}) {
+    for (const std::size_t bytes : {2U, 32U, 66U, 94U}) {
       const std::size_t columns = (bytes + 31) / 32;
       const std::size_t column = up16(rows) * 32 + 32;
       const std::size_t plane = columns * column + 64;
