@@ -117,8 +117,10 @@ Parts parts_of(const Side& side) {
   Parts parts;
   parts[0] =
       joined({side.space, side.base, side.piece * side.count, whole, side.count2, side.pitch, side.pitch2});
-  parts[1] = joined({side.space, side.base + static_cast<std::int64_t>(whole) * side.pitch, tail, side.count,
-                     side.count2, static_cast<std::int64_t>(side.piece), side.pitch2});
+  if (tail == 0) return parts;
+  const std::int64_t last = side.base + static_cast<std::int64_t>(whole) * side.pitch;
+  parts[1] = joined(
+      {side.space, last, tail, side.count, side.count2, static_cast<std::int64_t>(side.piece), side.pitch2});
   return parts;
 }
 

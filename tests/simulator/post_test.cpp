@@ -249,6 +249,30 @@ TEST(Post, master_weights_of_f32_become_bf16_on_load) {
   }
 }
 
+TEST(Post, IS_06_every_modifier_changes_what_arrives) {
+  const auto stored = [](const std::string& mods) {
+    return test::run(post_machine(),
+                     fmt::format(".kernel test/each\n.tensor A f32 [8, 64] in\n.tensor factors f32 [64] in\n"
+                                 ".tensor y u8 [4096] out\ncopy fb[0], factors[0], 256\n"
+                                 "copy l1[0], A[0], 2048\ncopy ub[0], A[0], 2048\n"
+                                 "copy ub[2048], A[0], 2048\nbarrier all\n"
+                                 "fixpipe.i8.f32 ub[0], l1[0], 20 {{{}}}\nbarrier all\n"
+                                 "copy y[0], ub[0], 4096\nend\n",
+                                 mods),
+                     test::one_core(),
+                     {{"A", awkward(DType::f32, 512, 3)}, {"factors", awkward(DType::f32, 64, 4)}})
+        .outputs.at("y");
+  };
+  const Bytes plain = stored("count=2");
+  for (const char* const mods :
+       {"count=3", "count=2, src_pitch=84", "count=2, dst_pitch=21", "count=2, layout=nz2nd",
+        "count=2, layout=nz2nz", "count=2, layout=nd2nz", "count=2, scale=0x3f000000", "count=2, scale_at=0",
+        "count=2, scale_at=4", "count=2, relu=1", "count=2, round=rup"})
+    EXPECT_NE(stored(mods), plain) << mods;
+  EXPECT_NE(stored("count=2, scale_at=4"), stored("count=2, scale_at=0"));
+  EXPECT_EQ(stored("count=2, relu=0, round=rne, src_pitch=80, dst_pitch=20, scale=0x3f800000"), plain);
+}
+
 TEST(Post, no_rows_and_no_columns_move_nothing) {
   for (const char* const mods :
        {"0", "8 {count=0}", "s2 {count=4, layout=nz2nz}", "3 {count=s2, scale_at=s1}"}) {
