@@ -66,7 +66,7 @@ class BodyBuilder {
   void check_capacity();
   void end_loop(Cursor& cursor);
   Parsed parse(Cursor& cursor, const InstructionInfo& row, const Instruction& typed);
-  const InstructionInfo& opcode(const Token& word, Instruction& instruction, const Cursor& cursor) const;
+  const InstructionInfo& opcode(const Token& word, Instruction& instruction, Cursor& cursor) const;
   void emit(Parsed& parsed, const Where& mnemonic, int main_line);
   Place placed(const Where& mnemonic) {
     return {&*files_.insert(mnemonic.file).first, mnemonic.line, mnemonic.column, {}};

@@ -26,7 +26,7 @@ std::vector<std::string> mnemonics(std::vector<std::string> names) {
 }  // namespace
 
 const InstructionInfo& BodyBuilder::opcode(const Token& word, Instruction& instruction,
-                                           const Cursor& cursor) const {
+                                           Cursor& cursor) const {
   const std::string text = lower_case(spelled(word.text));
   const std::size_t dot = text.find('.');
   const std::string base = text.substr(0, dot);
@@ -55,6 +55,15 @@ const InstructionInfo& BodyBuilder::opcode(const Token& word, Instruction& instr
     }
     (i == 0 ? instruction.type : instruction.type2) = *type;
     begin = end;
+  }
+  // The published spelling of matrix instructions has the type first: gemm BF16, M0, N0, K0, A, B, C.
+  if (info(*op).family == Family::Matrix && dot == std::string::npos &&
+      cursor.peek().kind == TokenKind::identifier && cursor.at(",", 1)) {
+    if (const auto type = dtype_named(lower_case(cursor.peek().text))) {
+      instruction.type = *type;
+      cursor.next();
+      cursor.next();
+    }
   }
   if (!legal_types(info(*op), instruction.type, instruction.type2)) {
     const std::vector<Finding> findings = check_shape(instruction, 0);

@@ -12,7 +12,7 @@ namespace npulab::isa {
 namespace {
 
 bool is_vector(Family family) {
-  return family == Family::Vector || family == Family::VectorMemory;
+  return family == Family::Vector || family == Family::VectorMemory || family == Family::Tile;
 }
 
 class MachineChecker {
@@ -27,7 +27,10 @@ class MachineChecker {
         origins_(origins) {}
 
   std::vector<Finding> run() {
-    if (is_vector(row_.family)) types();
+    if (row_.cost == CostClass::Matrix)
+      matrix_unit();
+    else if (is_vector(row_.family))
+      types();
     for (std::size_t i = 0; i < in_.operand_count; ++i) operand(i);
     for (std::size_t i = 0; i < in_.mod_count; ++i) modifier(i);
     if (findings_.empty() && row_.family == Family::Transfer) copy();
@@ -49,6 +52,57 @@ class MachineChecker {
                       name(type), target_.vector_types == 0 ? "no type" : type_list(target_.vector_types)));
       return;
     }
+  }
+
+  void matrix_unit() {
+    const bool tile = row_.format == Format::Tile;
+    if (!target_.matrix || (target_.matrix->kind == MatrixKind::mmul) != tile) {
+      say({}, "no-matrix-unit",
+          fmt::format("{}: {} has no {}", row_.mnemonic, machine(),
+                      tile ? "matrix unit that works on registers (kind mmul)"
+                           : "matrix unit with buffers of its own (kind cube or systolic)"));
+      return;
+    }
+    const MatrixLimits& matrix = *target_.matrix;
+    if (matrix.shape(in_.type, in_.type2) == nullptr) {
+      std::string legal;
+      for (const MatrixShape& one : matrix.types)
+        legal += fmt::format("{}{}{}", legal.empty() ? "" : ", ", name(one.a),
+                             one.a == one.b ? "" : fmt::format(".{}", name(one.b)));
+      say({PartKind::type, 0}, "illegal-type",
+          fmt::format("{}: the matrix unit of {} does not know these types; it knows {}", mnemonic(in_),
+                      machine(), legal));
+    }
+    if (row_.format == Format::SparseProduct) sparse_form();
+    if (!tile) matrix_operands();
+  }
+
+  void sparse_form() {
+    const MatrixLimits& matrix = *target_.matrix;
+    const Operand* structured = in_.mod(Mod::structured);
+    if (structured != nullptr && structured->kind == OperandKind::sreg) return;
+    const bool wanted = structured != nullptr && structured->imm != 0;
+    if (wanted ? matrix.sparse_structured : matrix.sparse_list) return;
+    say({}, "sparse-form",
+        fmt::format("sparse_gemm: the matrix unit of {} does not take {}", machine(),
+                    wanted ? "two of four (structured=1)" : "lists of values and places (structured=0)"));
+  }
+
+  // A, B and C (and what goes with A) lie in the memories that the unit reaches.
+  void matrix_operands() {
+    const MatrixLimits& matrix = *target_.matrix;
+    for (std::size_t i = 0; i < in_.operand_count; ++i) {
+      if (in_.operands[i].kind != OperandKind::view) continue;
+      const std::string_view slot = format_.slots[i].name;
+      const std::uint8_t wanted = slot == "b" ? matrix.b : slot == "c" ? matrix.c : matrix.a;
+      if (in_.operands[i].space != wanted)
+        say({PartKind::operand, i}, "matrix-space",
+            fmt::format("operand '{}' of {} is in '{}'; the matrix unit of {} has it in '{}'", slot,
+                        row_.mnemonic, space_name(target_, in_.operands[i].space), machine(),
+                        space_name(target_, wanted)));
+    }
+    if (in_.mod(Mod::bias) != nullptr && matrix.bias == kGmSpace)
+      say({}, "no-bias", fmt::format("modifier 'bias': the matrix unit of {} has no bias buffer", machine()));
   }
 
   void operand(std::size_t index) {
@@ -114,7 +168,7 @@ class MachineChecker {
       return;
     }
     const unsigned aligned = std::max(1U, target_.operation_bits / std::max(1U, target_.register_bits));
-    const unsigned bytes = slot_bytes(row_, index, in_.type, in_.type2, target_.operation_bits);
+    const unsigned bytes = slot_bytes(row_, index, in_.type, in_.type2, target_);
     const unsigned count = std::max(1U, bytes * 8 / std::max(1U, target_.register_bits));
     if (value.reg % aligned != 0) {
       const unsigned below = value.reg / aligned * aligned;

@@ -12,6 +12,7 @@ namespace npulab::isa {
 
 namespace {
 
+constexpr std::int64_t kMostMatrixSize = 65535;
 constexpr std::int64_t kMostOffset = (std::int64_t{1} << 48) - 1;
 
 struct Range {
@@ -138,6 +139,7 @@ class ShapeChecker {
       Range legal;
       if (row_.family == Family::Transfer) legal = {0, kMostOffset};
       if (row_.format == Format::Flag) legal = {0, 255};
+      if (row_.family == Family::Matrix) legal = {0, kMostMatrixSize};
       if (row_.format == Format::Region) legal = {0, static_cast<std::int64_t>(strings_) - 1};
       range(part, fmt::format("operand '{}' of {}", slot.name, row_.mnemonic), value.imm, legal);
       return;

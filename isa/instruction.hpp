@@ -71,6 +71,16 @@ enum class Mod : std::uint8_t {
   scale,
   scale_at,
   relu,
+  accumulate,
+  hold,
+  structured,
+  width,
+  bias,
+  transpose_a,
+  transpose_b,
+  a_pitch,
+  b_pitch,
+  c_pitch,
   kCount
 };
 inline constexpr std::size_t kModCount = static_cast<std::size_t>(Mod::kCount);

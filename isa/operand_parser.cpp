@@ -17,6 +17,14 @@ namespace {
 constexpr std::string_view kViewForm = "NAME[REGISTER + OFFSET], the offset in bytes";
 constexpr std::string_view kModifierForm = "{NAME=VALUE, …}";
 
+// M0, N0, K0: the last three scalar registers of a core with a matrix unit, counted from the end.
+std::optional<std::int64_t> matrix_size_register(std::string_view name) {
+  if (name == "M0") return 3;
+  if (name == "N0") return 2;
+  if (name == "K0") return 1;
+  return std::nullopt;
+}
+
 Operand make(OperandKind kind, std::int64_t imm) {
   Operand operand;
   operand.kind = kind;
@@ -42,7 +50,10 @@ ParsedOperand OperandParser::operand(const InstructionInfo& row, std::size_t ind
     parsed.text = cursor_.string("a name", signature(row));
     parsed.operand = make(OperandKind::imm, 0);
   } else {
-    parsed.operand = general(parsed, type, (slot.kinds & kind(OperandKind::fimm)) != 0);
+    const bool bare_view = row.family == Family::Matrix && slot.kinds == kind(OperandKind::view);
+    parsed.operand = bare_view && !cursor_.at("[", 1)
+                         ? view(parsed, false)
+                         : general(parsed, type, (slot.kinds & kind(OperandKind::fimm)) != 0);
   }
   return parsed;
 }
@@ -65,7 +76,7 @@ Operand OperandParser::engine() {
 Operand OperandParser::general(ParsedOperand& parsed, DType type, bool takes_float) {
   if (auto reg = register_operand()) return *reg;
   const Token& token = cursor_.peek();
-  if (token.kind == TokenKind::identifier && cursor_.at("[", 1)) return view(parsed);
+  if (token.kind == TokenKind::identifier && cursor_.at("[", 1)) return view(parsed, true);
   if (token.kind == TokenKind::string) cursor_.fail("operand-kind", "a string is no operand here");
   if (token.kind == TokenKind::identifier) {
     const Symbol* symbol = symbols_.find(token.text);
@@ -131,6 +142,12 @@ std::optional<RegisterName> OperandParser::register_name() {
   const bool alias = symbol != nullptr &&
                      (symbol->kind == SymbolKind::scalar_alias || symbol->kind == SymbolKind::vector_alias);
   const bool indexed = cursor_.at("{", 1) && !modifier_list_follows(1);
+  const auto size = symbol == nullptr && target_.matrix ? matrix_size_register(token.text) : std::nullopt;
+  if (size) {
+    result = RegisterName{RegisterFile::scalar, static_cast<std::int64_t>(target_.scalar_registers) - *size};
+    cursor_.next();
+    return result;
+  }
   if (alias) {
     if (symbol->state == SymbolState::broken) throw Consequence{};
     result =
@@ -174,8 +191,8 @@ std::optional<Operand> OperandParser::register_operand() {
   return operand;
 }
 
-Operand OperandParser::view(ParsedOperand& parsed) {
-  const Token& base = cursor_.next();
+Operand OperandParser::view(ParsedOperand& parsed, bool bracketed) {
+  const Token& base = cursor_.identifier("the name of a buffer", kViewForm);
   Operand view = make(OperandKind::view, 0);
   std::int64_t address = 0;
   const Symbol* symbol = symbols_.find(base.text);
@@ -200,8 +217,8 @@ Operand OperandParser::view(ParsedOperand& parsed) {
                              spelled(base.text), target_.machine, suggestion(spelled(base.text), known)),
                  base.column);
   }
-  cursor_.expect("[", kViewForm);
-  if (cursor_.accept("]")) {
+  if (bracketed) cursor_.expect("[", kViewForm);
+  if (!bracketed || cursor_.accept("]")) {
     view.imm = address;
     return view;
   }

@@ -47,7 +47,7 @@ class OperandParser {
   Operand immediate(DType type, bool takes_float);
   std::optional<double> real();
   std::optional<Operand> register_operand();
-  Operand view(ParsedOperand& parsed);
+  Operand view(ParsedOperand& parsed, bool bracketed);
   void view_sum(Operand& view, std::int64_t base);
   bool holds_register() const;
   Operand numbered(RegisterFile file, std::int64_t number, int column) const;

@@ -13,13 +13,13 @@
 
 namespace npulab::isa {
 
-enum class Family : std::uint8_t { Vector, VectorMemory, Transfer, Sync, Scalar, Control, Debug };
+enum class Family : std::uint8_t { Vector, VectorMemory, Matrix, Tile, Transfer, Sync, Scalar, Control, Debug };
 // Which issue port an instruction takes: at most as many of one port per cycle as the machine declares.
 enum class Port : std::uint8_t { Load, Store, Arithmetic, Scalar };
 inline constexpr std::size_t kPortCount = 4;
 
 // Which latency and interval of the machine an instruction costs. The first kVectorCostClasses are keys of
-// the vector unit, the next ones of the scalar unit; Transfer is costed by DMA paths, Sync takes one issue
+// the vector unit, then Matrix is costed by the matrix unit, the next ones by the scalar unit; Transfer by DMA paths, Sync takes one issue
 // slot, Free nothing.
 enum class CostClass : std::uint8_t {
   Load,
@@ -33,6 +33,7 @@ enum class CostClass : std::uint8_t {
   Convert,
   Reduce,
   Permute,
+  Matrix,
   ScalarOp,
   ScalarMultiply,
   ScalarDivide,
@@ -62,6 +63,9 @@ enum class Format : std::uint8_t {
   VectorLoad,
   VectorStore,
   Gather,
+  MatrixProduct,
+  SparseProduct,
+  Tile,
   Copy,
   Post,
   Flag,
@@ -92,6 +96,8 @@ inline constexpr DTypeSet kAccumulatorTypes = kFloatTypes | kI32Type;
 inline constexpr DTypeSet kWideTypes = set_of(DType::f32) | set_of(DType::i32) | set_of(DType::i16);
 inline constexpr DTypeSet kNarrowTypes =
     set_of(DType::f16) | set_of(DType::bf16) | set_of(DType::i16) | set_of(DType::i8) | set_of(DType::u8);
+inline constexpr DTypeSet kMatrixTypes = kFloatTypes | set_of(DType::f8e4m3) | set_of(DType::f8e5m2) |
+                                         set_of(DType::i16) | kByteTypes | set_of(DType::i4);
 inline constexpr DTypeSet kByteWideTypes =
     kArithTypes | set_of(DType::f8e4m3) | set_of(DType::f8e5m2);  // everything that fills whole bytes
 inline constexpr DTypeSet kAllTypes = kByteWideTypes | set_of(DType::i4);
@@ -104,7 +110,8 @@ constexpr KindSet kind(OperandKind k) {
 
 enum class Role : std::uint8_t { none, read, write, read_write };
 // Which element type a vector slot has, hence how many registers it takes: lanes * bits(type) / 8 bytes.
-enum class SlotType : std::uint8_t { none, type, type2, i32 };
+// `accumulator`: what products of `type` are summed in.
+enum class SlotType : std::uint8_t { none, type, type2, i32, accumulator };
 
 struct Slot {
   std::string_view name;
@@ -165,8 +172,12 @@ std::string_view name(Round round);
 // The names that a modifier takes for its value, nullptr where it takes numbers.
 const Enumeration* enumeration(Mod mod);
 
+// What matrix instructions sum products of this type in: f32 for floats, i32 for integers.
+DType accumulator(DType type);
+
 // Legal pair of types, beyond the sets of the row: vfmaw needs type wider than type2 and of its kind (float
-// or integer), vcvt needs two different types.
+// or integer), vcvt needs two different types,
+// matrix instructions take one type for both operands or two of one kind.
 bool legal_types(const InstructionInfo& row, DType type, DType type2);
 
 // Lanes of an instruction in register form for an operation of `operation_bits`.

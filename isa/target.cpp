@@ -16,6 +16,21 @@ std::uint64_t hash_of(const std::string& text) {
 
 }  // namespace
 
+const MatrixShape* MatrixLimits::shape(DType first, DType second) const {
+  for (const MatrixShape& one : types)
+    if (one.a == first && one.b == (second == DType::none ? first : second)) return &one;
+  return nullptr;
+}
+
+unsigned slot_bytes(const InstructionInfo& row, std::size_t slot, DType type, DType type2,
+                    const Target& target) {
+  if (row.format != Format::Tile) return slot_bytes(row, slot, type, type2, target.operation_bits);
+  const MatrixShape* shape = target.matrix ? target.matrix->shape(type, type2) : nullptr;
+  if (shape == nullptr) return 0;
+  if (slot == 0) return shape->m * shape->n * bits(accumulator(type)) / 8;
+  return slot == 1 ? shape->m * shape->k * bits(shape->a) / 8 : shape->k * shape->n * bits(shape->b) / 8;
+}
+
 std::string fingerprint(const Target& t) {
   std::string text = t.core_type;
   for (const Space& space : t.spaces)
@@ -31,6 +46,13 @@ std::string fingerprint(const Target& t) {
                       t.loop_depth, static_cast<unsigned>(t.form), t.vector_registers, t.register_bits,
                       t.operation_bits, t.ub_block_bytes, t.ub_blocks, t.max_repeat, t.vector_space,
                       t.vector_types);
+  if (t.matrix) {
+    const MatrixLimits& matrix = *t.matrix;
+    text += fmt::format(",{},{},{},{},{},{},{}", static_cast<unsigned>(matrix.kind), matrix.a, matrix.b, matrix.c,
+                        matrix.bias, matrix.sparse_list, matrix.sparse_structured);
+    for (const MatrixShape& one : matrix.types)
+      text += fmt::format(",{} {} {} {} {}", name(one.a), name(one.b), one.m, one.k, one.n);
+  }
   return fmt::format("{} {:016x}", t.machine, hash_of(text));
 }
 

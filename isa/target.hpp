@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "isa/dtype.hpp"
 #include "isa/layout.hpp"
+#include "isa/table.hpp"
 
 namespace npulab::isa {
 
@@ -27,6 +29,31 @@ struct CopyPath {  // a DMA path: copy from one space to another runs on this en
   LayoutSet layouts = 0;         // that it converts between
   bool post = false;             // has post-operations
   std::uint8_t scale_space = 0;  // of factors for each column; gm: none
+};
+
+enum class MatrixKind : std::uint8_t { cube, systolic, mmul };
+
+// Types that a matrix unit multiplies, and the tile of one step: m x k by k x n.
+struct MatrixShape {
+  DType a = DType::none;
+  DType b = DType::none;
+  unsigned m = 1;
+  unsigned k = 1;
+  unsigned n = 1;
+};
+
+struct MatrixLimits {
+  MatrixKind kind = MatrixKind::cube;
+  std::uint8_t a = 0;  // memories of the operands; mmul has its operands in vector registers
+  std::uint8_t b = 0;
+  std::uint8_t c = 0;
+  std::uint8_t bias = 0;  // 0: no bias
+  bool sparse_list = false;
+  bool sparse_structured = false;
+  std::vector<MatrixShape> types;
+
+  // The row of these types, b = none meaning a; nullptr when the unit does not multiply them.
+  const MatrixShape* shape(DType a, DType b) const;
 };
 
 struct Target {
@@ -50,7 +77,12 @@ struct Target {
   unsigned max_repeat = 255;
   std::uint8_t vector_space = 1;  // the buffer that vector loads, stores and views address
   DTypeSet vector_types = 0;      // element types that this vector unit has
+  std::optional<MatrixLimits> matrix;
 };
+
+// Bytes of the vector operand in `slot` (0 when the slot holds no vector).
+unsigned slot_bytes(const InstructionInfo& row, std::size_t slot, DType type, DType type2,
+                    const Target& target);
 
 // Name of the machine and a hash of everything above: a kernel is assembled for these limits and no others.
 std::string fingerprint(const Target& target);

@@ -118,6 +118,7 @@ std::optional<Extent> block_extent(const Instruction& in, std::string_view slot,
 std::optional<Extent> view_extent(const Instruction& in, std::size_t slot, const Target& target) {
   const InstructionInfo& row = info(in.op);
   if (row.family == Family::Transfer) return copy_extent(in, slot);
+  if (row.family == Family::Matrix || row.family == Family::Tile) return std::nullopt;
   if (row.family == Family::VectorMemory) return lane_extent(in, target);
   if (row.family == Family::Vector) return block_extent(in, info(row.format).slots[slot].name, target);
   return Extent{0, bits(in.type) / 8};

@@ -64,6 +64,8 @@ std::string element_text(isa::SlotType element) {
       return " of TYPE2";
     case isa::SlotType::i32:
       return " of i32";
+    case isa::SlotType::accumulator:
+      return " of the type of sums (f32 of floats, i32 of integers)";
   }
   return "";
 }

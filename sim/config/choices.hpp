@@ -17,6 +17,16 @@ inline constexpr std::array<std::string_view, 0> kChoices{};
 template <>
 inline constexpr std::array<std::string_view, 2> kChoices<isa::OperandForm>{"registers", "ub"};
 template <>
+inline constexpr std::array<std::string_view, 3> kChoices<isa::MatrixKind>{"cube", "systolic", "mmul"};
+template <>
+inline constexpr std::array<std::string_view, 2> kChoices<Dataflow>{"output_stationary", "weight_stationary"};
+template <>
+inline constexpr std::array<std::string_view, 4> kChoices<OperandLayout>{"nd", "zz", "zn", "nz"};
+template <>
+inline constexpr std::array<std::string_view, 2> kChoices<ZeroSkip>{"none", "slices"};
+template <>
+inline constexpr std::array<std::string_view, 4> kChoices<Sparsity>{"none", "list", "structured", "any"};
+template <>
 inline constexpr std::array<std::string_view, 2> kChoices<GmModel>{"ideal", "dram"};
 template <>
 inline constexpr std::array<std::string_view, 3> kChoices<Refresh>{"none", "per_bank", "all_bank"};

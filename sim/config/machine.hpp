@@ -127,6 +127,84 @@ struct VectorConfig {
   }
 };
 
+enum class Dataflow : std::uint8_t { output_stationary, weight_stationary };
+// How a matrix operand lies in its buffer. nd: rows. Of the others the capital letter says how blocks of 512
+// bytes (16 rows of 32 bytes; of sums 16 x 16 elements) follow one another, by rows (Z) or columns (N), the
+// small one the same of the elements inside.
+enum class OperandLayout : std::uint8_t { nd, zz, zn, nz };
+enum class ZeroSkip : std::uint8_t { none, slices };
+enum class Sparsity : std::uint8_t { none, list, structured, any };
+
+struct MatrixTypeConfig {
+  unsigned m = 1, k = 1, n = 1;
+  unsigned cycles = 1;
+
+  static constexpr auto fields() {
+    using T = MatrixTypeConfig;
+    return std::tuple{number("m", &T::m, "", 1, 256, "rows of A of one step"),
+                      number("k", &T::k, "", 1, 1024, "columns of A and rows of B of one step"),
+                      number("n", &T::n, "", 1, 256, "columns of B of one step"),
+                      number("cycles", &T::cycles, "cycles", 1, kMostCycles, "between two steps")};
+  }
+};
+
+struct MatrixConfig {
+  isa::MatrixKind kind = isa::MatrixKind::cube;
+  std::map<std::string, MatrixTypeConfig> types;
+  unsigned queue_depth = 16;
+  double clock_mhz = 0;
+  std::string a = "l0a", b = "l0b", c = "l0c", bias;
+  OperandLayout a_layout = OperandLayout::nd, b_layout = OperandLayout::nd, c_layout = OperandLayout::nd;
+  unsigned rows = 64, columns = 64;
+  Dataflow dataflow = Dataflow::output_stationary;
+  unsigned startup_cycles = 0;
+  unsigned latency_cycles = 1;
+  unsigned accumulate_cycles = 0;
+  unsigned a_bytes_per_cycle = 0, b_bytes_per_cycle = 0, c_bytes_per_cycle = 0;
+  ZeroSkip zero_skip = ZeroSkip::none;
+  Sparsity sparsity = Sparsity::none;
+
+  static constexpr auto fields() {
+    using T = MatrixConfig;
+    return std::tuple{
+        value("kind", &T::kind,
+              "cube (a block of m x k by k x n in one step), systolic (an array of rows x columns elements) or "
+              "mmul (tiles in vector registers)"),
+        value("types", &T::types,
+              "element types of A and B, as f16, or i8_i4 for two; none: the core has no matrix unit. The step: "
+              "of a cube its block, of mmul its tile, of systolic what one element of the array does (m and n 1)"),
+        number("queue_depth", &T::queue_depth, "instructions", 1, 1024,
+               "instructions that wait for the unit (cube and systolic)"),
+        number("clock_mhz", &T::clock_mhz, "MHz", 0, 10000, "clock of the unit; 0: that of the core"),
+        value("a", &T::a, "buffer of operand A (cube and systolic, as the next three)"),
+        value("b", &T::b, "buffer of operand B"),
+        value("c", &T::c, "buffer of the sums"),
+        value("bias", &T::bias, "buffer of the values that sums may start from; empty: none"),
+        value("a_layout", &T::a_layout, "layout of A: nd (rows), or fractals zz, zn, nz"),
+        value("b_layout", &T::b_layout, "layout of B"),
+        value("c_layout", &T::c_layout, "layout of the sums: nd, or nz (blocks of 16 x 16)"),
+        number("rows", &T::rows, "", 1, 1024, "rows of the array (systolic)"),
+        number("columns", &T::columns, "", 1, 1024, "columns of the array (systolic)"),
+        value("dataflow", &T::dataflow,
+              "what stays in the array: output_stationary the sums, weight_stationary B (systolic)"),
+        number("startup_cycles", &T::startup_cycles, "cycles", 0, kMostCycles,
+               "in which an instruction keeps the unit before its first step (cube)"),
+        number("latency_cycles", &T::latency_cycles, "cycles", 1, kMostCycles,
+               "from the start of a step until its result can be used"),
+        number("accumulate_cycles", &T::accumulate_cycles, "cycles", 0, kMostCycles,
+               "from a step until another instruction may add to the same sums (cube)"),
+        number("a_bytes_per_cycle", &T::a_bytes_per_cycle, "bytes/cycle", 0, 65536,
+               "port that feeds A; 0: as wide as the array takes (systolic, as the next two)"),
+        number("b_bytes_per_cycle", &T::b_bytes_per_cycle, "bytes/cycle", 0, 65536, "port that feeds B"),
+        number("c_bytes_per_cycle", &T::c_bytes_per_cycle, "bytes/cycle", 0, 65536,
+               "port through which sums come and go"),
+        value("zero_skip", &T::zero_skip,
+              "slices: steps along k whose column of A or row of B is all zero take no time (systolic, output "
+              "stationary)"),
+        value("sparsity", &T::sparsity, "forms of A that sparse_gemm takes: none, list, structured or any")};
+  }
+};
+
 struct BufferConfig {
   std::uint64_t bytes = 65536;
   unsigned alignment = 1;
@@ -234,6 +312,7 @@ struct CoreTypeConfig {
   VectorConfig vector;
   std::map<std::string, BufferConfig> buffers;
   std::map<std::string, DmaEngineConfig> dma;
+  MatrixConfig matrix;
   SyncConfig sync;
 
   static constexpr auto fields() {
@@ -245,6 +324,7 @@ struct CoreTypeConfig {
         required(value("vector", &T::vector, "vector unit, the core's compute unit; {} takes the defaults")),
         required(value("buffers", &T::buffers, "local buffers of one core, by name")),
         required(value("dma", &T::dma, "DMA engines of one core, by name")),
+        value("matrix", &T::matrix, "matrix unit"),
         value("sync", &T::sync, "flags and barriers")};
   }
 };
@@ -365,6 +445,10 @@ struct Machine {
 
 // Clock in Hz, exact for clocks given to a millionth of a MHz.
 std::uint64_t clock_hz(const CoreTypeConfig& core);
+// Of the matrix unit.
+std::uint64_t matrix_hz(const CoreTypeConfig& core);
+// Whether the core has a matrix unit with a queue of its own, the last of isa::Target::engines.
+bool has_matrix_engine(const CoreTypeConfig& core);
 // Peak bandwidth of gm in bytes per second.
 double gm_peak_bytes_per_second(const GmConfig& gm);
 

@@ -28,6 +28,15 @@ bool is_register_name(std::string_view name) {
          std::all_of(name.begin() + 1, name.end(), is_digit);
 }
 
+std::pair<isa::DType, isa::DType> matrix_types(std::string_view key) {
+  const auto named = [](std::string_view name) { return isa::dtype_named(name).value_or(isa::DType::none); };
+  const std::size_t at = key.find('_');
+  const isa::DType a = named(key.substr(0, at));
+  const isa::DType b = at == std::string_view::npos ? a : named(key.substr(at + 1));
+  return a == isa::DType::none || b == isa::DType::none ? std::pair(isa::DType::none, isa::DType::none)
+                                                        : std::pair(a, b);
+}
+
 std::pair<std::string, std::string> split_pair(const std::string& text) {
   const std::size_t at = text.find('>');
   if (at == std::string::npos || text.find('>', at + 1) != std::string::npos) return {};

@@ -63,9 +63,41 @@ void add_engines(const CoreTypeConfig& core, isa::Target& target) {
            path.scale_buffer.empty() ? isa::kGmSpace : index_in(spaces, path.scale_buffer)});
     }
   }
+  if (has_matrix_engine(core)) target.engines.push_back(kMatrixEngine);
+}
+
+void add_matrix(const CoreTypeConfig& core, isa::Target& target) {
+  const MatrixConfig& matrix = core.matrix;
+  if (matrix.types.empty()) return;
+  isa::MatrixLimits limits;
+  limits.kind = matrix.kind;
+  limits.sparse_list = matrix.sparsity == Sparsity::list || matrix.sparsity == Sparsity::any;
+  limits.sparse_structured = matrix.sparsity == Sparsity::structured || matrix.sparsity == Sparsity::any;
+  if (has_matrix_engine(core)) {
+    std::vector<std::string> spaces;
+    for (const isa::Space& space : target.spaces) spaces.push_back(space.name);
+    limits.a = index_in(spaces, matrix.a);
+    limits.b = index_in(spaces, matrix.b);
+    limits.c = index_in(spaces, matrix.c);
+    if (!matrix.bias.empty()) limits.bias = index_in(spaces, matrix.bias);
+  }
+  for (const auto& [key, type] : matrix.types) {
+    const auto [a, b] = matrix_types(key);
+    limits.types.push_back({a, b, type.m, type.k, type.n});
+  }
+  target.matrix = std::move(limits);
 }
 
 }  // namespace
+
+bool has_matrix_engine(const CoreTypeConfig& core) {
+  return !core.matrix.types.empty() && core.matrix.kind != isa::MatrixKind::mmul;
+}
+
+std::uint64_t matrix_hz(const CoreTypeConfig& core) {
+  return core.matrix.clock_mhz == 0 ? clock_hz(core)
+                                    : static_cast<std::uint64_t>(core.matrix.clock_mhz * 1e6 + 0.5);
+}
 
 std::uint64_t clock_hz(const CoreTypeConfig& core) {
   return static_cast<std::uint64_t>(core.clock_mhz * 1e6 + 0.5);
@@ -86,6 +118,7 @@ isa::Target make_target(const Machine& machine, const std::string& core_type) {
   for (const auto& [buffer_name, buffer] : core.buffers)
     target.spaces.push_back({buffer_name, buffer.bytes, buffer.alignment});
   add_engines(core, target);
+  add_matrix(core, target);
   add_flag_pairs(core.sync, target);
   target.flag_ids = core.sync.flag_ids;
   target.cores = core.count;

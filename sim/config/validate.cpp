@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "isa/syntax.hpp"
 #include "sim/config/choices.hpp"
 #include "sim/config/names.hpp"
 #include "sim/config/walk.hpp"
@@ -99,8 +100,9 @@ class Validator {
   void core_type(const std::string& path, const CoreTypeConfig& core) {
     using T = CoreTypeConfig;
     named(key_of(&T::buffers), core.buffers, {kGmName}, path);
-    named(key_of(&T::dma), core.dma, {kScalarEngine, kVectorEngine, kEveryEngine}, path);
+    named(key_of(&T::dma), core.dma, {kScalarEngine, kVectorEngine, kMatrixEngine, kEveryEngine}, path);
     vector_unit(at(path, &T::vector), core);
+    matrix_unit(at(path, &T::matrix), core);
     paths(at(path, &T::dma), core);
     flag_pairs(join_path(at(path, &T::sync), key_of(&SyncConfig::flag_pairs)), core);
   }
@@ -154,6 +156,49 @@ class Validator {
     if (or_gm) names.emplace_back(kGmName);
     for (const auto& [buffer, config] : core.buffers) names.push_back(buffer);
     refuse("unknown-name", path, fmt::format("no buffer '{}'{}", name, suggestion(name, names)));
+  }
+
+  void matrix_unit(const std::string& path, const CoreTypeConfig& core) {
+    using T = MatrixConfig;
+    const T& matrix = core.matrix;
+    if (matrix.types.empty()) return;
+    for (const auto& [key, type] : matrix.types) {
+      const std::string here = join_path(at(path, &T::types), key);
+      const auto [a, b] = matrix_types(key);
+      if (a == isa::DType::none || !isa::contains(isa::kMatrixTypes, a) || !isa::contains(isa::kMatrixTypes, b)) {
+        refuse("bad-name", here,
+               fmt::format("'{}' is no pair of element types that are multiplied; write TYPE or TYPE_TYPE of {}",
+                           key, isa::type_list(isa::kMatrixTypes)));
+        continue;
+      }
+      if (isa::info(a).floating != isa::info(b).floating)
+        refuse_combination(here, fmt::format("'{}' mixes floats and integers", key));
+      if (matrix.kind == isa::MatrixKind::systolic && (type.m != 1 || type.n != 1))
+        refuse_combination(here, "one element of the array takes one row and one column: m and n are 1");
+      if (matrix.kind == isa::MatrixKind::mmul) tile(here, type, a, b, core.vector);
+    }
+    if (!has_matrix_engine(core)) return;
+    for (const auto& [member, name] : {std::pair(&T::a, matrix.a), std::pair(&T::b, matrix.b),
+                                       std::pair(&T::c, matrix.c)})
+      known_buffer(at(path, member), name, core, false);
+    if (!matrix.bias.empty()) known_buffer(at(path, &T::bias), matrix.bias, core, false);
+    if (matrix.c_layout != OperandLayout::nd && matrix.c_layout != OperandLayout::nz)
+      refuse_combination(at(path, &T::c_layout), "sums lie in nd or nz");
+    if (matrix.sparsity != Sparsity::none && matrix.a_layout != OperandLayout::nd)
+      refuse_combination(at(path, &T::sparsity), "packed values of A lie in rows: a_layout must be nd");
+  }
+
+  // A, B and the sums of mmul fill whole groups of registers.
+  void tile(const std::string& path, const MatrixTypeConfig& type, isa::DType a, isa::DType b,
+            const VectorConfig& vector) {
+    const unsigned parts[] = {type.m * type.k * isa::bits(a), type.k * type.n * isa::bits(b),
+                              type.m * type.n * isa::bits(isa::accumulator(a))};
+    for (const unsigned part : parts)
+      if (part % vector.operation_bits != 0)
+        refuse_combination(path, fmt::format("a tile of {} bits is no whole number of {}", part,
+                                             shown(vector, &VectorConfig::operation_bits)));
+    if (vector.operands == isa::OperandForm::ub)
+      refuse_combination(path, "mmul works on registers, and the vector unit has none");
   }
 
   void paths(const std::string& path, const CoreTypeConfig& core) {
@@ -232,6 +277,7 @@ class Validator {
   void flag_pairs(const std::string& path, const CoreTypeConfig& core) {
     std::vector<std::string> engines{kScalarEngine, kVectorEngine};
     for (const auto& [name, engine] : core.dma) engines.push_back(name);
+    if (has_matrix_engine(core)) engines.emplace_back(kMatrixEngine);
     std::set<std::string> seen;
     for (std::size_t i = 0; i < core.sync.flag_pairs.size(); ++i) {
       const std::string& text = core.sync.flag_pairs[i];

@@ -14,6 +14,7 @@
 #include "sim/core/diagnostics.hpp"
 #include "sim/core/micro_op.hpp"
 #include "sim/memory/local_buffer.hpp"
+#include "sim/values/matrix.hpp"
 
 namespace npulab::core {
 
@@ -54,6 +55,7 @@ class CoreState {
   RegisterSet vector_written;
   ScalarSet scalar_written = 0;
   std::vector<std::unique_ptr<memory::LocalBuffer>> buffers;  // by space - 1
+  values::MatrixScratch matrix_scratch;
   std::uint64_t flops = 0;                                    // of operations whose lane count is not fixed
   const isa::Target& target;
   const std::uint32_t id;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "sim/config/names.hpp"
 #include "sim/core/micro_op.hpp"
 #include "sim/cost/cost.hpp"
 #include "sim/memory/local_buffer.hpp"
@@ -38,6 +39,7 @@ class Decoder {
   void broadcast_operand(MicroOp& op, isa::DType element, const Operand& operand) const;
   void operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t slot, const Operand& operand) const;
   void transfer(MicroOp& op, const isa::Instruction& instruction) const;
+  void tile(MicroOp& op) const;
   bool overlaps(const isa::InstructionInfo& row, const isa::Instruction& instruction) const;
   void choose_shape(MicroOp& op) const;
   void queue_timing(MicroOp& op) const;
@@ -88,7 +90,7 @@ void Decoder::vector_operand(MicroOp& op, const isa::InstructionInfo& row, std::
     op.broadcast = 1;
     range.first = static_cast<std::uint16_t>(offset / register_bytes);
   } else {
-    const unsigned bytes = isa::slot_bytes(row, slot, op.type, op.type2, target_.operation_bits);
+    const unsigned bytes = isa::slot_bytes(row, slot, op.type, op.type2, target_);
     range.count = static_cast<std::uint16_t>((bytes + register_bytes - 1) / register_bytes);
   }
   const bool writes = description.role == Role::write || description.role == Role::read_write;
@@ -178,13 +180,23 @@ void Decoder::transfer(MicroOp& op, const isa::Instruction& instruction) const {
   throw Error(Category::internal, "no-path", "a copy passed the check without a path");
 }
 
+// mmul: every operand takes the registers of its tile, and costs are those of the matrix unit.
+void Decoder::tile(MicroOp& op) const {
+  const isa::MatrixShape& shape = *target_.matrix->shape(op.type, op.type2);
+  op.lanes = shape.m * shape.n;
+  op.flops_per_lane = 2 * shape.k;
+  op.timing.latency = core_.matrix.latency_cycles;
+  for (const auto& [key, type] : core_.matrix.types)
+    if (config::matrix_types(key) == std::pair(shape.a, shape.b)) op.timing.interval = type.cycles;
+}
+
 // What lane functions leave out: dst may be a source of its width, and any source of vcvt, but not a part of
 // one.
 bool Decoder::overlaps(const isa::InstructionInfo& row, const isa::Instruction& instruction) const {
   const std::span<const isa::Slot> slots = isa::info(row.format).slots;
   const std::uint32_t register_bytes = target_.register_bits / 8;
   const auto bytes = [&](std::size_t slot) {
-    return isa::slot_bytes(row, slot, instruction.type, instruction.type2, target_.operation_bits);
+    return isa::slot_bytes(row, slot, instruction.type, instruction.type2, target_);
   };
   const Operand& dst = instruction.operands[0];
   if (row.family != isa::Family::Vector || dst.kind != OperandKind::vreg) return false;
@@ -235,7 +247,8 @@ MicroOp Decoder::decode(const isa::Instruction& instruction) const {
   op.type2 = instruction.type2;
   const cost::Cost cost = cost::cost(row.cost, core_);
   op.timing.port = row.port;
-  op.timing.vector = row.family == isa::Family::Vector || row.family == isa::Family::VectorMemory;
+  op.timing.vector = row.family == isa::Family::Vector || row.family == isa::Family::VectorMemory ||
+                     row.family == isa::Family::Tile;
   op.timing.latency = cost.latency;
   op.timing.interval = cost.interval;
   for (std::size_t i = 0; i < instruction.mod_count; ++i) {
@@ -268,6 +281,8 @@ MicroOp Decoder::decode(const isa::Instruction& instruction) const {
         op.timing.scalar_write2 = instruction.operands[slot].reg;
   }
   if (op.family == isa::Family::Transfer) transfer(op, instruction);
+  if (row.format == Format::Tile) tile(op);
+  if (row.family == isa::Family::Matrix) op.engine = static_cast<std::uint8_t>(target_.engines.size() - 1);
   op.overlaps = overlaps(row, instruction);
   choose_shape(op);
   if (queued(op)) queue_timing(op);
@@ -280,9 +295,11 @@ bool plain(const MicroOp& op, bool queued) {
     case isa::Family::Vector:
       return op.op != Op::Vext && !queued;
     case isa::Family::VectorMemory:
+    case isa::Family::Tile:
       return !queued;
     case isa::Family::Scalar:
       return op.op != Op::Lds && op.op != Op::Sts && op.op != Op::Div && op.op != Op::Rem;
+    case isa::Family::Matrix:
     case isa::Family::Transfer:
     case isa::Family::Sync:
     case isa::Family::Control:

@@ -16,7 +16,7 @@ using isa::Op;
 // Rows whose values change nothing here: transfers, synchronisation, control and debug belong to the engines.
 constexpr bool has_meaning_here(isa::Family family) {
   return family == isa::Family::Vector || family == isa::Family::VectorMemory ||
-         family == isa::Family::Scalar;
+         family == isa::Family::Tile || family == isa::Family::Scalar;
 }
 
 template <Op O, isa::Family F, Format Fmt>

@@ -30,6 +30,7 @@ constexpr std::array kRows{
     Row{isa::CostClass::Convert, &VectorCosts::convert, nullptr},
     Row{isa::CostClass::Reduce, &VectorCosts::reduce, nullptr},
     Row{isa::CostClass::Permute, &VectorCosts::permute, nullptr},
+    Row{isa::CostClass::Matrix, nullptr, nullptr},
     Row{isa::CostClass::ScalarOp, nullptr, &ScalarCosts::op},
     Row{isa::CostClass::ScalarMultiply, nullptr, &ScalarCosts::multiply},
     Row{isa::CostClass::ScalarDivide, nullptr, &ScalarCosts::divide},

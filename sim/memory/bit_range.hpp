@@ -31,6 +31,13 @@ constexpr std::uint64_t set_bits(std::uint64_t* words, std::uint64_t begin, std:
   return fresh;
 }
 
+constexpr void clear_bits(std::uint64_t* words, std::uint64_t begin, std::uint64_t end) {
+  while (begin < end) {
+    words[begin / kWordBits] &= ~word_mask(begin, end);
+    begin = (begin / kWordBits + 1) * kWordBits;
+  }
+}
+
 // The first clear bit of [begin, end), or `end` when all are set.
 constexpr std::uint64_t first_clear_bit(const std::uint64_t* words, std::uint64_t begin, std::uint64_t end) {
   while (begin < end) {

@@ -14,7 +14,7 @@ struct CounterInfo {
   std::string_view definition;
 };
 
-inline constexpr std::array<CounterInfo, 7> kEngineCounters{{
+inline constexpr std::array<CounterInfo, 12> kEngineCounters{{
     {"load_starts", "slots", "issue slots that vector loads took on the load port, over all cores"},
     {"store_starts", "slots", "issue slots that vector stores took on the store port, over all cores"},
     {"arithmetic_starts", "slots",
@@ -23,6 +23,11 @@ inline constexpr std::array<CounterInfo, 7> kEngineCounters{{
     {"requests", "requests", "requests that it cut them into"},
     {"bytes", "bytes", "bytes that it moved, counted once per copy"},
     {"converted_bytes", "bytes", "those of them that changed their layout or type on the way"},
+    {"products", "instructions", "matrix products that the matrix unit carried out, over all cores"},
+    {"macs", "operations", "their multiply-adds, m x n x k of each, whatever zeros saved"},
+    {"step_cycles", "cycles", "cycles of the unit's clock in which it took a step or waited for operands' ports"},
+    {"skipped_cycles", "cycles", "cycles of full use that zeros and packed operands saved"},
+    {"wrapped_sums", "elements", "integer sums whose exact value left i32, counted per product"},
 }};
 
 }  // namespace npulab::report

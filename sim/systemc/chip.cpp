@@ -71,6 +71,7 @@ void Chip::report_stall() const {
     if (++told > kMostCores) continue;
     std::vector<std::string> lines{core->front->standing()};
     if (core->vector) lines.push_back(core->vector->standing());
+    if (core->matrix) lines.push_back(core->matrix->standing());
     for (const auto& engine : core->engines) lines.push_back(engine->standing());
     for (const std::string& line : lines)
       if (!line.empty()) text += fmt::format("\n  core {} {}", core->state.id, line);

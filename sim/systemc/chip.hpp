@@ -11,6 +11,7 @@
 #include "sim/systemc/core_unit.hpp"
 #include "sim/systemc/dma_engine.hpp"
 #include "sim/systemc/front_end.hpp"
+#include "sim/systemc/matrix_engine.hpp"
 #include "sim/systemc/vector_engine.hpp"
 
 namespace npulab::systemc {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/config/names.hpp"
 #include "sim/systemc/collect.hpp"
 
 #include <fmt/core.h>
@@ -47,6 +48,7 @@ class Collector {
   void engines();
   void add_engine(const std::string& name, const std::vector<report::EngineCycles>& cycles,
                   std::vector<std::pair<std::string, std::uint64_t>> counters);
+  void matrix();
   void gm();
   void buffers();
   void bound();
@@ -142,6 +144,27 @@ void Collector::engines() {
                 {"bytes", sum.bytes},
                 {"converted_bytes", sum.converted_bytes}});
   }
+  if (chip_.cores().front()->matrix) matrix();
+}
+
+void Collector::matrix() {
+  std::vector<report::EngineCycles> cycles;
+  MatrixStats sum;
+  for (const auto& core : chip_.cores()) {
+    const MatrixStats& stats = core->matrix->stats();
+    cycles.push_back(core->matrix->cycles(chip_.start_cycle() + report_.cycles));
+    sum.products += stats.products;
+    sum.macs += stats.macs;
+    sum.step_cycles += stats.step_cycles;
+    sum.skipped_cycles += stats.skipped_cycles;
+    sum.wrapped_sums += stats.wrapped_sums;
+  }
+  add_engine(config::kMatrixEngine, cycles,
+             {{"products", sum.products},
+              {"macs", sum.macs},
+              {"step_cycles", sum.step_cycles},
+              {"skipped_cycles", sum.skipped_cycles},
+              {"wrapped_sums", sum.wrapped_sums}});
 }
 
 void Collector::gm() {
@@ -205,6 +228,14 @@ void Collector::buffers() {
         written[s] += engine->written_bytes()[s];
       }
     }
+    if (core->matrix) {
+      const isa::MatrixLimits& matrix = *shared_.target->matrix;
+      const MatrixStats& stats = core->matrix->stats();
+      read[matrix.a] += stats.read_bytes_a;
+      read[matrix.b] += stats.read_bytes_b;
+      read[matrix.c] += stats.read_bytes_c;
+      written[matrix.c] += stats.written_bytes_c;
+    }
     if (core->vector) {
       read[shared_.target->vector_space] += core->vector->read_bytes();
       written[shared_.target->vector_space] += core->vector->written_bytes();
@@ -242,6 +273,12 @@ void Collector::bound() {
     for (const auto& core : chip_.cores()) most = std::max(most, core->engines[i]->stats().least_cycles);
     least.push_back(
         {fmt::format("width of {}", shared_.target->engines[i + 2]), us(static_cast<double>(most))});
+  }
+  if (chip_.cores().front()->matrix) {
+    std::uint64_t most = 0;
+    for (const auto& core : chip_.cores()) most = std::max(most, core->matrix->stats().least_cycles);
+    least.push_back({"matrix unit", static_cast<double>(most) * 1e6 /
+                                        static_cast<double>(config::matrix_hz(*shared_.core))});
   }
   const Least* most = &least.front();
   for (const Least& one : least)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/config/names.hpp"
 #include "sim/systemc/core_unit.hpp"
 
 #include <fmt/core.h>
@@ -9,6 +10,7 @@
 #include "sim/systemc/chip.hpp"
 #include "sim/systemc/dma_engine.hpp"
 #include "sim/systemc/front_end.hpp"
+#include "sim/systemc/matrix_engine.hpp"
 #include "sim/systemc/vector_engine.hpp"
 
 namespace npulab::systemc {
@@ -31,7 +33,8 @@ CoreUnit::CoreUnit(Chip& owner, Session& session, const Shared& common, std::uin
   if (common.core->vector.queue_depth > 0)
     vector = std::make_unique<VectorEngine>(name("vector").c_str(), session, *this);
   std::map<std::string, DmaPort*> named;
-  for (std::uint8_t engine = kFirstDma; engine < common.target->engines.size(); ++engine) {
+  const std::size_t past_dma = kFirstDma + common.core->dma.size();
+  for (std::uint8_t engine = kFirstDma; engine < past_dma; ++engine) {
     const std::string& engine_name = common.target->engines[engine];
     const std::string& port_name = common.core->dma.at(engine_name).port;
     DmaPort*& port = named[port_name.empty() ? engine_name : "port:" + port_name];
@@ -41,6 +44,9 @@ CoreUnit::CoreUnit(Chip& owner, Session& session, const Shared& common, std::uin
     }
     engines.push_back(std::make_unique<DmaEngine>(name(engine_name).c_str(), session, *this, engine, *port));
   }
+  if (config::has_matrix_engine(*common.core))
+    matrix = std::make_unique<MatrixEngine>(name(config::kMatrixEngine).c_str(), session, *this,
+                                            static_cast<std::uint8_t>(past_dma));
 }
 
 CoreUnit::~CoreUnit() = default;
@@ -50,6 +56,7 @@ void CoreUnit::start(std::uint64_t cycle) {
   flags.reset();
   if (vector) vector->reset(cycle);
   for (auto& engine : engines) engine->reset(cycle);
+  if (matrix) matrix->reset(cycle);
   front->start(cycle);
 }
 
@@ -59,7 +66,9 @@ DmaEngine& CoreUnit::dma(std::uint8_t engine) {
 
 void CoreUnit::publish(core::FlagId flag, std::uint64_t cycle, const Where& where) {
   flags.set(flag, cycle, where);
-  if (flag.destination >= kFirstDma)
+  if (is_matrix(flag.destination))
+    matrix->wake_at_ps(clock.ps(cycle));
+  else if (flag.destination >= kFirstDma)
     dma(flag.destination).wake_at(cycle);
   else if (flag.destination == 1 && vector)
     vector->wake_at(cycle);
@@ -76,7 +85,7 @@ void CoreUnit::queue_has_room(std::uint8_t engine, std::uint64_t cycle) {
 }
 
 bool CoreUnit::drained() const {
-  return (!vector || vector->drained()) &&
+  return (!vector || vector->drained()) && (!matrix || matrix->drained()) &&
          std::all_of(engines.begin(), engines.end(), [](const auto& engine) { return engine->drained(); });
 }
 
@@ -99,11 +108,14 @@ std::string CoreUnit::waits_for(core::FlagId flag) const {
 std::uint8_t CoreUnit::last_engine() const {
   for (std::size_t i = 0; i < engines.size(); ++i)
     if (engines[i]->finished() == engines_finished()) return static_cast<std::uint8_t>(i + kFirstDma);
+  if (matrix && matrix->finished() == engines_finished())
+    return static_cast<std::uint8_t>(engines.size() + kFirstDma);
   return 1;
 }
 
 std::uint64_t CoreUnit::engines_finished() const {
   std::uint64_t last = vector ? vector->finished() : 0;
+  if (matrix) last = std::max(last, matrix->finished());
   for (const auto& engine : engines) last = std::max(last, engine->finished());
   return last;
 }

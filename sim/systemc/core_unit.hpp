@@ -11,6 +11,7 @@
 #include "sim/core/block_timer.hpp"
 #include "sim/core/core_state.hpp"
 #include "sim/core/flags.hpp"
+#include "sim/core/matrix.hpp"
 #include "sim/core/transfer.hpp"
 #include "sim/memory/sparse_memory.hpp"
 #include "sim/systemc/gm_port.hpp"
@@ -21,6 +22,7 @@ namespace npulab::systemc {
 class FrontEnd;
 class VectorEngine;
 class DmaEngine;
+class MatrixEngine;
 class CoreUnit;
 
 // What all cores of a launch share.
@@ -44,13 +46,14 @@ class Chip;
 struct DmaPort;
 
 struct QueueEntry {
-  enum class Kind : std::uint8_t { copy, set, wait, barrier, vector };
+  enum class Kind : std::uint8_t { copy, set, wait, barrier, vector, matrix };
   Kind kind = Kind::copy;
   std::uint32_t pc = 0;
   std::uint64_t cycle = 0;  // dispatched: the engine sees it from here on
   core::FlagId flag;
   core::Transfer transfer;
   std::unique_ptr<core::MicroOp> op;  // vector
+  std::unique_ptr<core::MatrixProduct> product;
 };
 
 class CoreUnit {
@@ -73,6 +76,7 @@ class CoreUnit {
   std::uint64_t engines_finished() const;
   std::uint8_t last_engine() const;  // the one that was
   DmaEngine& dma(std::uint8_t engine);
+  bool is_matrix(std::uint8_t engine) const { return matrix && engine == engines.size() + 2; }
   // "waits for flag …" with the places that set it: of an engine that a stalled run left waiting.
   std::string waits_for(core::FlagId flag) const;
 
@@ -84,6 +88,7 @@ class CoreUnit {
   std::unique_ptr<FrontEnd> front;
   std::unique_ptr<VectorEngine> vector;  // null: vector instructions issue in step with the scalar ones
   std::vector<std::unique_ptr<DmaEngine>> engines;  // isa::Target::engines from 2 on
+  std::unique_ptr<MatrixEngine> matrix;             // behind them; null: the core has none
 };
 
 }  // namespace npulab::systemc

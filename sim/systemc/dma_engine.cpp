@@ -115,9 +115,10 @@ bool DmaEngine::start_entry() {
       return true;
     }
     case QueueEntry::Kind::vector:
+    case QueueEntry::Kind::matrix:
       break;
   }
-  throw Error(Category::internal, "wrong-queue", "a vector instruction came to a DMA engine");
+  throw Error(Category::internal, "wrong-queue", "a vector or matrix instruction came to a DMA engine");
 }
 
 bool DmaEngine::start_wait() {

@@ -8,6 +8,7 @@
 #include "sim/core/meaning.hpp"
 #include "sim/systemc/chip.hpp"
 #include "sim/systemc/dma_engine.hpp"
+#include "sim/systemc/matrix_engine.hpp"
 #include "sim/systemc/vector_engine.hpp"
 
 namespace npulab::systemc {
@@ -160,7 +161,10 @@ bool FrontEnd::step_op(const core::MicroOp& op) {
       if (op.op == Op::Vext) break;
       return vector_op(op);
     case isa::Family::VectorMemory:
+    case isa::Family::Tile:
       return vector_op(op);
+    case isa::Family::Matrix:
+      return product(op);
     case isa::Family::Transfer:
       return transfer(op);
     case isa::Family::Sync:
@@ -207,7 +211,8 @@ bool FrontEnd::has_room(const Engine& engine, std::uint8_t number) {
 }
 
 bool FrontEnd::queue_has_room(std::uint8_t engine) {
-  return engine == kVectorEngine ? has_room(*unit_.vector, engine) : has_room(unit_.dma(engine), engine);
+  if (engine == kVectorEngine) return has_room(*unit_.vector, engine);
+  return unit_.is_matrix(engine) ? has_room(*unit_.matrix, engine) : has_room(unit_.dma(engine), engine);
 }
 
 void FrontEnd::room(std::uint8_t engine, std::uint64_t cycle) {
@@ -227,6 +232,8 @@ QueueEntry FrontEnd::entry(QueueEntry::Kind kind, std::uint64_t issued) const {
 void FrontEnd::push(std::uint8_t engine, QueueEntry entry) {
   if (engine == kVectorEngine)
     unit_.vector->push(std::move(entry));
+  else if (unit_.is_matrix(engine))
+    unit_.matrix->push(std::move(entry));
   else
     unit_.dma(engine).push(std::move(entry));
 }
@@ -243,6 +250,19 @@ bool FrontEnd::vector_op(const core::MicroOp& op) {
   core::post_increment(op, unit_.state);
   unit_.vector->push(std::move(item));
   spend(1);
+  ++pc_;
+  return true;
+}
+
+bool FrontEnd::product(const core::MicroOp& op) {
+  if (!has_room(*unit_.matrix, op.engine)) return false;
+  auto resolved = std::make_unique<core::MatrixProduct>(
+      core::resolve_product(program_, pc_, unit_.state, unit_.shared.core->matrix));
+  QueueEntry item = entry(QueueEntry::Kind::matrix, timer_.issue(pc_));
+  item.product = std::move(resolved);
+  unit_.matrix->push(std::move(item));
+  spend(1);
+  alone_ = 0;
   ++pc_;
   return true;
 }

@@ -49,6 +49,7 @@ class FrontEnd : public Process {
   void run_addressed(const core::Block& block);
   bool step_op(const core::MicroOp& op);
   bool vector_op(const core::MicroOp& op);  // to the vector engine's queue
+  bool product(const core::MicroOp& op);    // to the matrix engine's queue
   bool transfer(const core::MicroOp& op);
   bool sync(const core::MicroOp& op);
   bool wait_flag(const core::MicroOp& op);

@@ -110,9 +110,10 @@ bool VectorEngine::sync_entry(QueueEntry& entry) {
       return true;
     case QueueEntry::Kind::copy:
     case QueueEntry::Kind::vector:
+    case QueueEntry::Kind::matrix:
       break;
   }
-  throw Error(Category::internal, "wrong-queue", "a copy came to the vector unit");
+  throw Error(Category::internal, "wrong-queue", "a copy or product came to the vector unit");
 }
 
 void VectorEngine::run(QueueEntry& entry) {

@@ -86,6 +86,8 @@ std::string whole(const InstructionInfo& row, const std::string& instruction) {
 }
 
 bool fits(const InstructionInfo& row, const Target& target) {
+  if (row.cost == CostClass::Matrix)
+    return target.matrix && (target.matrix->kind == MatrixKind::mmul) == (row.format == Format::Tile);
   if (row.family != Family::Vector && row.family != Family::VectorMemory) return true;
   for (const Slot& slot : info(row.format).slots)
     if (accepted(slot, target.form) == 0) return false;
@@ -94,7 +96,8 @@ bool fits(const InstructionInfo& row, const Target& target) {
 
 TEST(RoundTrip, EveryRowWithEveryLegalType) {
   std::size_t cases = 0;
-  for (const Target& target : {test::register_machine(), test::view_machine()}) {
+  for (const Target& target : {test::register_machine(), test::view_machine(), test::matrix_machine(MatrixKind::cube),
+                               test::matrix_machine(MatrixKind::mmul)}) {
     for (const InstructionInfo& row : instructions()) {
       if (!fits(row, target)) continue;
       for (std::size_t t = 0; t <= kDTypes.size(); ++t) {

@@ -27,6 +27,22 @@ inline Target register_machine() {
   return target;
 }
 
+// The same with a matrix unit of this kind that multiplies every pair of types; its operands lie in ub.
+inline Target matrix_machine(MatrixKind kind) {
+  Target target = register_machine();
+  target.machine = "matrix";
+  MatrixLimits limits;
+  limits.kind = kind;
+  limits.a = limits.b = limits.c = limits.bias = 1;
+  limits.sparse_list = limits.sparse_structured = true;
+  for (const DTypeInfo& a : kDTypes)
+    for (const DTypeInfo& b : kDTypes)
+      if (contains(kMatrixTypes, a.type) && contains(kMatrixTypes, b.type) && a.floating == b.floating)
+        limits.types.push_back({a.type, b.type, 8, 8, 8});
+  target.matrix = limits;
+  return target;
+}
+
 // 256-byte repeats on views of ub, 192 KiB.
 inline Target view_machine() {
   Target target = register_machine();
