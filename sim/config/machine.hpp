@@ -153,7 +153,7 @@ struct MatrixConfig {
   std::map<std::string, MatrixTypeConfig> types;
   unsigned queue_depth = 16;
   double clock_mhz = 0;
-  std::string a = "l0a", b = "l0b", c = "l0c", bias;
+  std::string a_buffer = "l0a", b_buffer = "l0b", c_buffer = "l0c", bias_buffer;
   OperandLayout a_layout = OperandLayout::nd, b_layout = OperandLayout::nd, c_layout = OperandLayout::nd;
   unsigned rows = 64, columns = 64;
   Dataflow dataflow = Dataflow::output_stationary;
@@ -176,10 +176,10 @@ struct MatrixConfig {
         number("queue_depth", &T::queue_depth, "instructions", 1, 1024,
                "instructions that wait for the unit (cube and systolic)"),
         number("clock_mhz", &T::clock_mhz, "MHz", 0, 10000, "clock of the unit; 0: that of the core"),
-        value("a", &T::a, "buffer of operand A (cube and systolic, as the next three)"),
-        value("b", &T::b, "buffer of operand B"),
-        value("c", &T::c, "buffer of the sums"),
-        value("bias", &T::bias, "buffer of the values that sums may start from; empty: none"),
+        value("a_buffer", &T::a_buffer, "buffer of operand A (cube and systolic, as the next three)"),
+        value("b_buffer", &T::b_buffer, "buffer of operand B"),
+        value("c_buffer", &T::c_buffer, "buffer of the sums"),
+        value("bias_buffer", &T::bias_buffer, "buffer of the values that sums may start from; empty: none"),
         value("a_layout", &T::a_layout, "layout of A: nd (rows), or fractals zz, zn, nz"),
         value("b_layout", &T::b_layout, "layout of B"),
         value("c_layout", &T::c_layout, "layout of the sums: nd, or nz (blocks of 16 x 16)"),

@@ -76,10 +76,10 @@ void add_matrix(const CoreTypeConfig& core, isa::Target& target) {
   if (has_matrix_engine(core)) {
     std::vector<std::string> spaces;
     for (const isa::Space& space : target.spaces) spaces.push_back(space.name);
-    limits.a = index_in(spaces, matrix.a);
-    limits.b = index_in(spaces, matrix.b);
-    limits.c = index_in(spaces, matrix.c);
-    if (!matrix.bias.empty()) limits.bias = index_in(spaces, matrix.bias);
+    limits.a = index_in(spaces, matrix.a_buffer);
+    limits.b = index_in(spaces, matrix.b_buffer);
+    limits.c = index_in(spaces, matrix.c_buffer);
+    if (!matrix.bias_buffer.empty()) limits.bias = index_in(spaces, matrix.bias_buffer);
   }
   for (const auto& [key, type] : matrix.types) {
     const auto [a, b] = matrix_types(key);

@@ -178,10 +178,10 @@ class Validator {
       if (matrix.kind == isa::MatrixKind::mmul) tile(here, type, a, b, core.vector);
     }
     if (!has_matrix_engine(core)) return;
-    for (const auto& [member, name] : {std::pair(&T::a, matrix.a), std::pair(&T::b, matrix.b),
-                                       std::pair(&T::c, matrix.c)})
+    for (const auto& [member, name] : {std::pair(&T::a_buffer, matrix.a_buffer), std::pair(&T::b_buffer, matrix.b_buffer),
+                                       std::pair(&T::c_buffer, matrix.c_buffer)})
       known_buffer(at(path, member), name, core, false);
-    if (!matrix.bias.empty()) known_buffer(at(path, &T::bias), matrix.bias, core, false);
+    if (!matrix.bias_buffer.empty()) known_buffer(at(path, &T::bias_buffer), matrix.bias_buffer, core, false);
     if (matrix.c_layout != OperandLayout::nd && matrix.c_layout != OperandLayout::nz)
       refuse_combination(at(path, &T::c_layout), "sums lie in nd or nz");
     if (matrix.sparsity != Sparsity::none && matrix.a_layout != OperandLayout::nd)

@@ -241,18 +241,23 @@ TEST(Target, carries_names_and_limits) {
   const isa::Target target = make_target(load_machine("tiny", with()));
   EXPECT_EQ(target.machine, "tiny");
   EXPECT_EQ(target.core_type, "core");
-  ASSERT_EQ(target.spaces.size(), 3U);
-  EXPECT_EQ(target.spaces[0].name, "gm");
-  EXPECT_EQ(target.spaces[1].name, "l1");
-  EXPECT_EQ(target.spaces[2].name, "ub");
-  EXPECT_EQ(target.spaces[2].bytes, 4096U);
-  EXPECT_EQ(target.engines, (std::vector<std::string>{"scalar", "vector", "mte2", "mte3"}));
-  ASSERT_EQ(target.paths.size(), 5U);
-  EXPECT_EQ(target.paths[0].from, 0);
-  EXPECT_EQ(target.paths[0].to, 2);
-  EXPECT_EQ(target.paths[0].engine, 2);
-  EXPECT_EQ(target.paths[4].engine, 3);
-  EXPECT_EQ(target.flag_pairs.size(), 12U);
+  std::vector<std::string> spaces;
+  for (const isa::Space& space : target.spaces) spaces.push_back(space.name);
+  EXPECT_EQ(spaces, (std::vector<std::string>{"gm", "bt", "l0a", "l0b", "l0c", "l1", "ub"}));
+  EXPECT_EQ(target.spaces.back().bytes, 4096U);
+  EXPECT_EQ(target.engines,
+            (std::vector<std::string>{"scalar", "vector", "fix", "mte1", "mte2", "mte3", "matrix"}));
+  ASSERT_EQ(target.paths.size(), 11U);
+  EXPECT_EQ(target.paths.back().from, 6);
+  EXPECT_EQ(target.paths.back().to, 5);
+  EXPECT_EQ(target.paths.back().engine, 5);
+  EXPECT_EQ(target.flag_pairs.size(), 42U);
+  ASSERT_TRUE(target.matrix.has_value());
+  EXPECT_EQ(target.matrix->kind, isa::MatrixKind::systolic);
+  EXPECT_EQ(target.matrix->c, 4);
+  ASSERT_NE(target.matrix->shape(isa::DType::i8, isa::DType::none), nullptr);
+  EXPECT_EQ(target.matrix->shape(isa::DType::i8, isa::DType::i8)->k, 2U);
+  EXPECT_EQ(target.matrix->shape(isa::DType::i4, isa::DType::none), nullptr);
   EXPECT_EQ(target.cores, 2U);
   EXPECT_EQ(target.vector_registers, 16U);
   EXPECT_EQ(target.register_bits, 64U);
@@ -260,13 +265,13 @@ TEST(Target, carries_names_and_limits) {
   EXPECT_TRUE(isa::contains(target.vector_types, isa::DType::bf16));
   EXPECT_FALSE(isa::contains(target.vector_types, isa::DType::f8e4m3));
   EXPECT_EQ(make_target(load_machine("tiny_ub", with())).form, isa::OperandForm::ub);
-  EXPECT_EQ(make_target(load_machine("tiny_ub", with())).spaces[2].alignment, 32U);
+  EXPECT_EQ(make_target(load_machine("tiny_ub", with())).spaces.back().alignment, 32U);
 }
 
 TEST(Target, flag_pairs_of_the_file) {
   const isa::Target target =
       make_target(load_machine("tiny", with({"core_types.core.sync.flag_pairs=[mte2>vector, scalar>mte3]"})));
-  const std::vector<std::pair<std::uint8_t, std::uint8_t>> expected{{2, 1}, {0, 3}};
+  const std::vector<std::pair<std::uint8_t, std::uint8_t>> expected{{4, 1}, {0, 5}};
   EXPECT_EQ(target.flag_pairs, expected);
 }
 
