@@ -72,13 +72,11 @@ constexpr std::array kMatrixProduct{Slot{"m", read, kScalarOrImm, kNoElement},
                                     Slot{"a", read, kView, kT},
                                     Slot{"b", read, kView, kT2},
                                     Slot{"c", read_write, kView, SlotType::accumulator}};
-constexpr std::array kSparseProduct{Slot{"m", read, kScalarOrImm, kNoElement},
-                                    Slot{"n", read, kScalarOrImm, kNoElement},
-                                    Slot{"k", read, kScalarOrImm, kNoElement},
-                                    Slot{"a", read, kView, kT},
-                                    Slot{"index", read, kView, SlotType::i32},
-                                    Slot{"b", read, kView, kT2},
-                                    Slot{"c", read_write, kView, SlotType::accumulator}};
+constexpr std::array kSparseProduct{
+    Slot{"m", read, kScalarOrImm, kNoElement},          Slot{"n", read, kScalarOrImm, kNoElement},
+    Slot{"k", read, kScalarOrImm, kNoElement},          Slot{"a", read, kView, kT},
+    Slot{"index", read, kView, SlotType::i32},          Slot{"b", read, kView, kT2},
+    Slot{"c", read_write, kView, SlotType::accumulator}};
 constexpr std::array kTile{Slot{"dst", read_write, kRegister, SlotType::accumulator},
                            Slot{"a", read, kRegister, kT}, Slot{"b", read, kRegister, kT2}};
 constexpr std::array kCopy{Slot{"dst", write, kView, kNoElement}, Slot{"src", read, kView, kNoElement},
@@ -121,9 +119,9 @@ constexpr std::array kConvertMods{Mod::n,         Mod::mask,       Mod::round,  
                                   Mod::dst_block, Mod::dst_repeat, Mod::a_block, Mod::a_repeat};
 constexpr std::array kMemoryMods{Mod::n, Mod::stride, Mod::inc};
 constexpr std::array kGatherMods{Mod::n, Mod::inc};
-constexpr std::array kMatrixMods{Mod::accumulate, Mod::hold,    Mod::bias,    Mod::transpose_a,
+constexpr std::array kMatrixMods{Mod::accumulate,  Mod::hold,    Mod::bias,    Mod::transpose_a,
                                  Mod::transpose_b, Mod::a_pitch, Mod::b_pitch, Mod::c_pitch};
-constexpr std::array kSparseMods{Mod::accumulate, Mod::hold,    Mod::structured, Mod::width, Mod::bias,
+constexpr std::array kSparseMods{Mod::accumulate,  Mod::hold,    Mod::structured, Mod::width,  Mod::bias,
                                  Mod::transpose_b, Mod::a_pitch, Mod::b_pitch,    Mod::c_pitch};
 constexpr std::array kCopyMods{Mod::count,      Mod::src_pitch,  Mod::dst_pitch, Mod::count2,
                                Mod::src_pitch2, Mod::dst_pitch2, Mod::pad_to,    Mod::layout};
@@ -224,16 +222,18 @@ constexpr std::array<ModInfo, kModCount> kMods{{
     {Mod::accumulate, "accumulate", ModKind::number, true, 0, 1,
      "1 adds to C, 0 (the default) overwrites it"},
     {Mod::hold, "hold", ModKind::number, true, 0, 1,
-     "1 keeps the sums in the array: C is not written, and the next product must add to the same C (systolic; "
+     "1 keeps the sums in the array: C is not written, and the next product must add to the same C "
+     "(systolic; "
      "default 0)"},
     {Mod::structured, "structured", ModKind::number, true, 0, 1,
      "1: A holds two of every four values along k, with 2-bit places; 0 (the default): rows of slots"},
-    {Mod::width, "width", ModKind::number, true, 0, 65535,
-     "slots in a row of A (structured=0; default k)"},
+    {Mod::width, "width", ModKind::number, true, 0, 65535, "slots in a row of A (structured=0; default k)"},
     {Mod::bias, "bias", ModKind::number, true, 0, kMost32,
      "byte offset, in the machine's bias buffer, of n values that every row of C starts from instead of 0"},
-    {Mod::transpose_a, "transpose_a", ModKind::number, true, 0, 1, "1: A stands as k x m (nd layout; default 0)"},
-    {Mod::transpose_b, "transpose_b", ModKind::number, true, 0, 1, "1: B stands as n x k (nd layout; default 0)"},
+    {Mod::transpose_a, "transpose_a", ModKind::number, true, 0, 1,
+     "1: A stands as k x m (nd layout; default 0)"},
+    {Mod::transpose_b, "transpose_b", ModKind::number, true, 0, 1,
+     "1: B stands as n x k (nd layout; default 0)"},
     {Mod::a_pitch, "a_pitch", ModKind::number, true, 0, kMost32,
      "bytes from one row of A to the next (of blocks: from one row or column of blocks; default: no gap)"},
     {Mod::b_pitch, "b_pitch", ModKind::number, true, 0, kMost32, "the same for B"},
@@ -266,7 +266,9 @@ constexpr bool tables_in_order() {
 static_assert(tables_in_order(), "rows of kFormats and kMods stand in the order of their enums");
 
 constexpr std::array<std::string_view, 9> kFamilyNames{
-    "vector", "vector load and store", "matrix", "matrix tiles in registers", "transfer", "synchronisation", "scalar", "control", "debug"};
+    "vector",   "vector load and store", "matrix", "matrix tiles in registers",
+    "transfer", "synchronisation",       "scalar", "control",
+    "debug"};
 
 }  // namespace
 
@@ -321,7 +323,8 @@ bool legal_types(const InstructionInfo& row, DType type, DType type2) {
   if (!contains(row.types, type)) return false;
   if (row.types2 == kNoTypes) return type2 == DType::none;
   if (row.cost == CostClass::Matrix)  // one type stands for both operands
-    return type2 == DType::none || (contains(row.types2, type2) && info(type).floating == info(type2).floating);
+    return type2 == DType::none ||
+           (contains(row.types2, type2) && info(type).floating == info(type2).floating);
   if (!contains(row.types2, type2)) return false;
   if (row.op == Op::Vfmaw) return bits(type) > bits(type2) && info(type).floating == info(type2).floating;
   if (row.op == Op::Vcvt) return type != type2;

@@ -13,14 +13,24 @@
 
 namespace npulab::isa {
 
-enum class Family : std::uint8_t { Vector, VectorMemory, Matrix, Tile, Transfer, Sync, Scalar, Control, Debug };
+enum class Family : std::uint8_t {
+  Vector,
+  VectorMemory,
+  Matrix,
+  Tile,
+  Transfer,
+  Sync,
+  Scalar,
+  Control,
+  Debug
+};
 // Which issue port an instruction takes: at most as many of one port per cycle as the machine declares.
 enum class Port : std::uint8_t { Load, Store, Arithmetic, Scalar };
 inline constexpr std::size_t kPortCount = 4;
 
 // Which latency and interval of the machine an instruction costs. The first kVectorCostClasses are keys of
-// the vector unit, then Matrix is costed by the matrix unit, the next ones by the scalar unit; Transfer by DMA paths, Sync takes one issue
-// slot, Free nothing.
+// the vector unit, then Matrix is costed by the matrix unit, the next ones by the scalar unit; Transfer by
+// DMA paths, Sync takes one issue slot, Free nothing.
 enum class CostClass : std::uint8_t {
   Load,
   Store,

@@ -167,12 +167,15 @@ struct MatrixConfig {
   static constexpr auto fields() {
     using T = MatrixConfig;
     return std::tuple{
-        value("kind", &T::kind,
-              "cube (a block of m x k by k x n in one step), systolic (an array of rows x columns elements) or "
-              "mmul (tiles in vector registers)"),
+        value(
+            "kind", &T::kind,
+            "cube (a block of m x k by k x n in one step), systolic (an array of rows x columns elements) or "
+            "mmul (tiles in vector registers)"),
         value("types", &T::types,
-              "element types of A and B, as f16, or i8_i4 for two; none: the core has no matrix unit. The step: "
-              "of a cube its block, of mmul its tile, of systolic what one element of the array does (m and n 1)"),
+              "element types of A and B, as f16, or i8_i4 for two; none: the core has no matrix unit. The "
+              "step: "
+              "of a cube its block, of mmul its tile, of systolic what one element of the array does (m and "
+              "n 1)"),
         number("queue_depth", &T::queue_depth, "instructions", 1, 1024,
                "instructions that wait for the unit (cube and systolic)"),
         number("clock_mhz", &T::clock_mhz, "MHz", 0, 10000, "clock of the unit; 0: that of the core"),
@@ -198,9 +201,10 @@ struct MatrixConfig {
         number("b_bytes_per_cycle", &T::b_bytes_per_cycle, "bytes/cycle", 0, 65536, "port that feeds B"),
         number("c_bytes_per_cycle", &T::c_bytes_per_cycle, "bytes/cycle", 0, 65536,
                "port through which sums come and go"),
-        value("zero_skip", &T::zero_skip,
-              "slices: steps along k whose column of A or row of B is all zero take no time (systolic, output "
-              "stationary)"),
+        value(
+            "zero_skip", &T::zero_skip,
+            "slices: steps along k whose column of A or row of B is all zero take no time (systolic, output "
+            "stationary)"),
         value("sparsity", &T::sparsity, "forms of A that sparse_gemm takes: none, list, structured or any")};
   }
 };

@@ -165,10 +165,12 @@ class Validator {
     for (const auto& [key, type] : matrix.types) {
       const std::string here = join_path(at(path, &T::types), key);
       const auto [a, b] = matrix_types(key);
-      if (a == isa::DType::none || !isa::contains(isa::kMatrixTypes, a) || !isa::contains(isa::kMatrixTypes, b)) {
-        refuse("bad-name", here,
-               fmt::format("'{}' is no pair of element types that are multiplied; write TYPE or TYPE_TYPE of {}",
-                           key, isa::type_list(isa::kMatrixTypes)));
+      if (a == isa::DType::none || !isa::contains(isa::kMatrixTypes, a) ||
+          !isa::contains(isa::kMatrixTypes, b)) {
+        refuse(
+            "bad-name", here,
+            fmt::format("'{}' is no pair of element types that are multiplied; write TYPE or TYPE_TYPE of {}",
+                        key, isa::type_list(isa::kMatrixTypes)));
         continue;
       }
       if (isa::info(a).floating != isa::info(b).floating)
@@ -178,8 +180,9 @@ class Validator {
       if (matrix.kind == isa::MatrixKind::mmul) tile(here, type, a, b, core.vector);
     }
     if (!has_matrix_engine(core)) return;
-    for (const auto& [member, name] : {std::pair(&T::a_buffer, matrix.a_buffer), std::pair(&T::b_buffer, matrix.b_buffer),
-                                       std::pair(&T::c_buffer, matrix.c_buffer)})
+    for (const auto& [member, name] :
+         {std::pair(&T::a_buffer, matrix.a_buffer), std::pair(&T::b_buffer, matrix.b_buffer),
+          std::pair(&T::c_buffer, matrix.c_buffer)})
       known_buffer(at(path, member), name, core, false);
     if (!matrix.bias_buffer.empty()) known_buffer(at(path, &T::bias_buffer), matrix.bias_buffer, core, false);
     if (matrix.c_layout != OperandLayout::nd && matrix.c_layout != OperandLayout::nz)

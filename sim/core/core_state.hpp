@@ -56,7 +56,7 @@ class CoreState {
   ScalarSet scalar_written = 0;
   std::vector<std::unique_ptr<memory::LocalBuffer>> buffers;  // by space - 1
   values::MatrixScratch matrix_scratch;
-  std::uint64_t flops = 0;                                    // of operations whose lane count is not fixed
+  std::uint64_t flops = 0;  // of operations whose lane count is not fixed
   const isa::Target& target;
   const std::uint32_t id;
   const std::uint32_t count;

@@ -67,11 +67,13 @@ class Resolver {
     if (product.sparse)
       packed(product);
     else
-      product.a = operand("a", 3, {op_.type, false, product.m, product.k,
-                                   layout_of(matrix_.a_layout, op_.type, false, flag(Mod::transpose_a))},
+      product.a = operand("a", 3,
+                          {op_.type, false, product.m, product.k,
+                           layout_of(matrix_.a_layout, op_.type, false, flag(Mod::transpose_a))},
                           Mod::a_pitch);
-    product.b = operand("b", b_slot, {b_type, false, product.k, product.n,
-                                      layout_of(matrix_.b_layout, b_type, false, flag(Mod::transpose_b))},
+    product.b = operand("b", b_slot,
+                        {b_type, false, product.k, product.n,
+                         layout_of(matrix_.b_layout, b_type, false, flag(Mod::transpose_b))},
                         Mod::b_pitch);
     const isa::DType sums = isa::accumulator(op_.type);
     product.c = operand("c", b_slot + 1,
@@ -115,11 +117,13 @@ class Resolver {
     return place(name, op_.addresses[slot].space, state_.offset(op_.addresses[slot]), form);
   }
 
-  MatrixOperand place(const char* name, std::uint8_t space, std::int64_t offset, const MatrixForm& form) const {
+  MatrixOperand place(const char* name, std::uint8_t space, std::int64_t offset,
+                      const MatrixForm& form) const {
     try {
       values::check(form);
     } catch (const Error& error) {
-      refuse("bad-size", fmt::format("operand {} of {} x {}: {}", name, form.rows, form.columns, error.what()));
+      refuse("bad-size",
+             fmt::format("operand {} of {} x {}: {}", name, form.rows, form.columns, error.what()));
     }
     MatrixOperand result{space, 0, values::matrix_bytes(form), form};
     if (result.bytes == 0) return result;
@@ -140,7 +144,8 @@ class Resolver {
       return;
     }
     product.width = op_.has(Mod::width) ? size("width", op_.mod(Mod::width)) : product.k;
-    product.a = place("a", space, state_.offset(op_.addresses[3]), values::sparse_row_values(dense, product.width));
+    product.a =
+        place("a", space, state_.offset(op_.addresses[3]), values::sparse_row_values(dense, product.width));
     product.index = place("index", space, index, {isa::DType::i32, false, product.m, product.width, {}});
   }
 
@@ -148,8 +153,7 @@ class Resolver {
     const std::int64_t offset = state_.scalar(op_.mod(Mod::bias));
     if (product.accumulate)
       refuse("value-range", "bias is what sums start from; it does not go with accumulate=1");
-    return place("bias", state_.target.matrix->bias, offset,
-                 {sums, false, 1, product.n, {}});
+    return place("bias", state_.target.matrix->bias, offset, {sums, false, 1, product.n, {}});
   }
 
   void check_hold(const MatrixProduct& product) const {
@@ -202,7 +206,8 @@ std::vector<std::uint64_t> filled_steps(const MatrixProduct& product, const conf
       std::uint64_t filled = 0;
       for (std::uint64_t p = 0; p < product.k; p += depth) {
         bool any = false;
-        for (std::uint64_t q = p; q < std::min(p + depth, product.k); ++q) any = any || (rows[q] && columns[q]);
+        for (std::uint64_t q = p; q < std::min(p + depth, product.k); ++q)
+          any = any || (rows[q] && columns[q]);
         filled += any ? 1 : 0;
       }
       steps.push_back(filled);
@@ -272,7 +277,8 @@ void spread_bias(const MatrixProduct& product, CoreState& state) {
   const values::MatrixView bias = view_of(*product.bias, state);
   const values::MatrixTarget sums{state.buffer(product.c.space).data() + product.c.offset, product.c.form};
   for (std::uint64_t i = 0; i < product.m; ++i)
-    for (std::uint64_t j = 0; j < product.n; ++j) values::set_element(sums, i, j, values::element(bias, 0, j));
+    for (std::uint64_t j = 0; j < product.n; ++j)
+      values::set_element(sums, i, j, values::element(bias, 0, j));
 }
 
 // A packed A as rows, in `room`.
@@ -333,7 +339,9 @@ std::uint64_t execute_product(const MatrixProduct& product, const DecodedProgram
   try {
     multiply.a = product.sparse ? unpacked(product, state, room) : view_of(product.a, state);
   } catch (const Error& error) {
-    throw Error(Category::verdict, error.code(), fmt::format("{} on core {}: {}", isa::info(program.ops[product.pc].op).mnemonic, state.id, error.what()),
+    throw Error(Category::verdict, error.code(),
+                fmt::format("{} on core {}: {}", isa::info(program.ops[product.pc].op).mnemonic, state.id,
+                            error.what()),
                 program.where(product.pc));
   }
   multiply.b = view_of(product.b, state);

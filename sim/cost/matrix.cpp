@@ -83,9 +83,9 @@ MatrixTimes MatrixTimer::output_stationary(const MatrixWork& work, std::uint64_t
       const auto read = [&](std::uint64_t bits) {
         return work.skips_reads && all_steps > 0 ? bits * steps / all_steps : bits;
       };
-      const std::uint64_t feed = std::max({steps * work.step->cycles,
-                                           port_cycles(read(m * work.a_row_bits), config_.a_bytes_per_cycle),
-                                           port_cycles(read(n * work.b_column_bits), config_.b_bytes_per_cycle)});
+      const std::uint64_t feed = std::max(
+          {steps * work.step->cycles, port_cycles(read(m * work.a_row_bits), config_.a_bytes_per_cycle),
+           port_cycles(read(n * work.b_column_bits), config_.b_bytes_per_cycle)});
       const std::uint64_t shift = config_.rows * shift_cycles(n, work.c_bits);
       std::uint64_t start = std::max(earliest, free_);
       if (work.accumulate && !holds_) {
@@ -127,12 +127,13 @@ MatrixTimes MatrixTimer::weight_stationary(const MatrixWork& work, std::uint64_t
     const auto part = [&](std::uint64_t bits) { return work.k == 0 ? 0 : bits * k / work.k; };
     for (std::size_t tile = 0; tile < tiles; ++tile) {
       const std::uint64_t n = std::min<std::uint64_t>(config_.columns, work.n - tile * config_.columns);
-      const std::uint64_t load = std::max(rows, port_cycles(part(n * work.b_column_bits), config_.b_bytes_per_cycle));
+      const std::uint64_t load =
+          std::max(rows, port_cycles(part(n * work.b_column_bits), config_.b_bytes_per_cycle));
       const bool adds = k0 > 0 || work.accumulate;
       const std::uint64_t sums = work.m * n * work.c_bits * (adds ? 2 : 1);
-      const std::uint64_t feed =
-          std::max({work.m * work.step->cycles, port_cycles(part(work.m * work.a_row_bits), config_.a_bytes_per_cycle),
-                    port_cycles(sums, config_.c_bytes_per_cycle)});
+      const std::uint64_t feed = std::max(
+          {work.m * work.step->cycles, port_cycles(part(work.m * work.a_row_bits), config_.a_bytes_per_cycle),
+           port_cycles(sums, config_.c_bytes_per_cycle)});
       const std::uint64_t loaded = std::max(earliest, load_free_) + load;
       std::uint64_t start = std::max(loaded, free_);
       if (adds && rows_began_[tile] > 0)

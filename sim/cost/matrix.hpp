@@ -35,8 +35,8 @@ struct MatrixWork {
   bool accumulate = false;
   bool hold = false;       // the sums stay in the array
   bool same_sums = false;  // C is that of the product before
-  // Steps along k of each tile of C, rows of tiles first, where zeros or packed operands leave some out; empty:
-  // all of them (output stationary).
+  // Steps along k of each tile of C, rows of tiles first, where zeros or packed operands leave some out;
+  // empty: all of them (output stationary).
   std::vector<std::uint64_t> steps;
   bool skips_reads = false;  // what is left out is not read either
 };
@@ -66,11 +66,11 @@ class MatrixTimer {
   std::uint64_t shift_cycles(std::uint64_t columns, unsigned bits) const;
 
   const config::MatrixConfig& config_;
-  std::uint64_t free_ = 0;         // feed of A and B
-  std::uint64_t again_ = 0;        // cube: when the sums of the last product may be added to
-  std::uint64_t register_ = 0;     // output stationary: the shift register is free
-  std::uint64_t shifted_ = 0;      // and when the sums before began to leave
-  std::uint64_t load_free_ = 0;    // weight stationary: B may be shifted in
+  std::uint64_t free_ = 0;                 // feed of A and B
+  std::uint64_t again_ = 0;                // cube: when the sums of the last product may be added to
+  std::uint64_t register_ = 0;             // output stationary: the shift register is free
+  std::uint64_t shifted_ = 0;              // and when the sums before began to leave
+  std::uint64_t load_free_ = 0;            // weight stationary: B may be shifted in
   std::vector<std::uint64_t> rows_began_;  // and per column of tiles, when A began that made its sums last
   bool holds_ = false;
 };

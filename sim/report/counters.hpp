@@ -25,7 +25,8 @@ inline constexpr std::array<CounterInfo, 12> kEngineCounters{{
     {"converted_bytes", "bytes", "those of them that changed their layout or type on the way"},
     {"products", "instructions", "matrix products that the matrix unit carried out, over all cores"},
     {"macs", "operations", "their multiply-adds, m x n x k of each, whatever zeros saved"},
-    {"step_cycles", "cycles", "cycles of the unit's clock in which it took a step or waited for operands' ports"},
+    {"step_cycles", "cycles",
+     "cycles of the unit's clock in which it took a step or waited for operands' ports"},
     {"skipped_cycles", "cycles", "cycles of full use that zeros and packed operands saved"},
     {"wrapped_sums", "elements", "integer sums whose exact value left i32, counted per product"},
 }};

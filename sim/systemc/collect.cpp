@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/config/names.hpp"
 #include "sim/systemc/collect.hpp"
+#include "sim/config/names.hpp"
 
 #include <fmt/core.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/config/names.hpp"
 #include "sim/systemc/matrix_engine.hpp"
+#include "sim/config/names.hpp"
 
 #include <fmt/core.h>
 
@@ -74,8 +74,8 @@ bool MatrixEngine::sync_entry(QueueEntry& entry) {
   const Where where = unit_.shared.program->where(entry.pc);
   switch (entry.kind) {
     case QueueEntry::Kind::set:
-      unit_.publish(entry.flag, std::max(core(since), finished_) + unit_.shared.core->sync.flag_latency_cycles,
-                    where);
+      unit_.publish(entry.flag,
+                    std::max(core(since), finished_) + unit_.shared.core->sync.flag_latency_cycles, where);
       pop(core(since));
       return true;
     case QueueEntry::Kind::wait: {

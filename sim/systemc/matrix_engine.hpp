@@ -15,9 +15,9 @@ namespace npulab::systemc {
 
 struct MatrixStats {
   std::uint64_t products = 0;
-  std::uint64_t macs = 0;          // m * n * k, whatever was left out
-  std::uint64_t step_cycles = 0;   // of the unit's clock
-  std::uint64_t least_cycles = 0;  // that its steps cannot do without
+  std::uint64_t macs = 0;            // m * n * k, whatever was left out
+  std::uint64_t step_cycles = 0;     // of the unit's clock
+  std::uint64_t least_cycles = 0;    // that its steps cannot do without
   std::uint64_t skipped_cycles = 0;  // step cycles that zeros and packed operands saved
   std::uint64_t wrapped_sums = 0;
   std::uint64_t read_bytes_a = 0, read_bytes_b = 0, read_bytes_c = 0, written_bytes_c = 0;
@@ -43,7 +43,8 @@ class MatrixEngine : public Process {
   bool take();  // the entry at the head; false: it must wait
   bool sync_entry(QueueEntry& entry);
   void run(QueueEntry& entry);
-  void count(const core::MatrixProduct& product, const cost::MatrixWork& work, const cost::MatrixTimes& times);
+  void count(const core::MatrixProduct& product, const cost::MatrixWork& work,
+             const cost::MatrixTimes& times);
   void check_held(const core::MatrixProduct& product) const;
   void pop(std::uint64_t core_cycle);
   // Books the time up to `to` (own clock): work of the array that goes on, then `cause` from `since` on.

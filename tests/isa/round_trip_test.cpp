@@ -96,8 +96,9 @@ bool fits(const InstructionInfo& row, const Target& target) {
 
 TEST(RoundTrip, EveryRowWithEveryLegalType) {
   std::size_t cases = 0;
-  for (const Target& target : {test::register_machine(), test::view_machine(), test::matrix_machine(MatrixKind::cube),
-                               test::matrix_machine(MatrixKind::mmul)}) {
+  for (const Target& target :
+       {test::register_machine(), test::view_machine(), test::matrix_machine(MatrixKind::cube),
+        test::matrix_machine(MatrixKind::mmul)}) {
     for (const InstructionInfo& row : instructions()) {
       if (!fits(row, target)) continue;
       for (std::size_t t = 0; t <= kDTypes.size(); ++t) {

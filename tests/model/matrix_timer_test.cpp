@@ -50,8 +50,9 @@ Matrix coded(std::size_t rows, std::size_t columns, std::int64_t seed) {
 }
 
 Matrix product_of(const ArrayProduct& product) {
-  Matrix c = product.accumulate ? product.before
-                                : Matrix(product.a.size(), std::vector<std::int64_t>(product.b.front().size()));
+  Matrix c = product.accumulate
+                 ? product.before
+                 : Matrix(product.a.size(), std::vector<std::int64_t>(product.b.front().size()));
   for (std::size_t i = 0; i < product.a.size(); ++i)
     for (std::size_t j = 0; j < product.b.front().size(); ++j)
       for (std::size_t p = 0; p < product.b.size(); ++p) c[i][j] += product.a[i][p] * product.b[p][j];
@@ -77,7 +78,8 @@ TEST(Systolic, one_tile_of_every_shape_takes_the_cycles_of_the_register_level_ar
           const auto config = array(4, 5, latency, Dataflow::output_stationary);
           MatrixTimer timer(config);
           timer.reset(0);
-          EXPECT_EQ(timer.run(work(m, n, k), 0).done, result.done) << m << " " << n << " " << k << " " << latency;
+          EXPECT_EQ(timer.run(work(m, n, k), 0).done, result.done)
+              << m << " " << n << " " << k << " " << latency;
         }
 }
 
@@ -118,7 +120,8 @@ TEST(Systolic, sequences_start_as_early_as_registers_allow) {
       bool held = false;
       std::uint64_t dispatched = 0;
       for (const Step& step : sequence) {
-        ArrayProduct product = coded_product(step.m, step.n, step.k, static_cast<std::int64_t>(products.size()));
+        ArrayProduct product =
+            coded_product(step.m, step.n, step.k, static_cast<std::int64_t>(products.size()));
         product.accumulate = step.accumulate;
         product.held = held;
         product.hold = step.hold;
@@ -144,7 +147,8 @@ TEST(Systolic, sequences_start_as_early_as_registers_allow) {
       }
       for (std::size_t q = 1; q < products.size(); ++q) {
         if (products[q].start == products[q - 1].start + products[q - 1].b.size()) continue;  // at once
-        std::vector<ArrayProduct> earlier(products.begin(), products.begin() + static_cast<std::ptrdiff_t>(q) + 1);
+        std::vector<ArrayProduct> earlier(products.begin(),
+                                          products.begin() + static_cast<std::ptrdiff_t>(q) + 1);
         --earlier.back().start;
         if (earlier.back().accumulate && !earlier.back().held) continue;  // waits for its sums
         EXPECT_THROW(reference.run(earlier), tests::Conflict) << "product " << q;

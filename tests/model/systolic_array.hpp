@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Systolic arrays register by register and cycle by cycle: the independent model that timing is held to. Small and slow.
+// Systolic arrays register by register and cycle by cycle: the independent model that timing is held to.
+// Small and slow.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,8 @@ struct Conflict : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Sums stay in their element; A moves right and B down, a step a cycle. A finished sum waits in a register of its
-// element until the column's shift register takes all of them and moves them out of the bottom.
+// Sums stay in their element; A moves right and B down, a step a cycle. A finished sum waits in a register of
+// its element until the column's shift register takes all of them and moves them out of the bottom.
 class OutputStationaryArray {
  public:
   OutputStationaryArray(std::size_t rows, std::size_t columns, std::uint64_t latency)
@@ -90,8 +91,10 @@ class OutputStationaryArray {
           if (t < product.start + i + j || t >= product.start + i + j + k) continue;
           const std::size_t p = static_cast<std::size_t>(t - product.start) - i - j;
           Element& e = elements_[i][j];
-          if (!e.pipeline.empty() && e.pipeline.back().ready == t + latency_) throw Conflict("two operands in one element");
-          e.pipeline.push_back({t + latency_, q, product.a[i][p] * product.b[p][j], p == 0, p + 1 == k, i, j});
+          if (!e.pipeline.empty() && e.pipeline.back().ready == t + latency_)
+            throw Conflict("two operands in one element");
+          e.pipeline.push_back(
+              {t + latency_, q, product.a[i][p] * product.b[p][j], p == 0, p + 1 == k, i, j});
         }
     }
     return any;
@@ -112,7 +115,8 @@ class OutputStationaryArray {
   bool shift(const std::vector<ArrayProduct>& products, std::size_t j, std::uint64_t t) {
     Shift& s = shift_[j];
     for (const ArrayProduct& product : products) {
-      if (!product.accumulate || product.held || j >= product.b.front().size() || t != product.enters + j) continue;
+      if (!product.accumulate || product.held || j >= product.b.front().size() || t != product.enters + j)
+        continue;
       if (s.left > 0 || s.filled_until > t) throw Conflict("sums come in while the shift register is taken");
       s.filled_until = t + rows_;
     }
@@ -155,8 +159,8 @@ class OutputStationaryArray {
   std::vector<ArrayResult> results_;
 };
 
-// B stays in the array; a row of A enters a row of the array each `latency` cycles later than the one above, sums move
-// down and leave at the bottom.
+// B stays in the array; a row of A enters a row of the array each `latency` cycles later than the one above,
+// sums move down and leave at the bottom.
 class WeightStationaryArray {
  public:
   WeightStationaryArray(std::size_t rows, std::size_t columns, std::uint64_t latency)
@@ -177,7 +181,8 @@ class WeightStationaryArray {
     for (std::uint64_t t = product.start; left > 0; ++t) {
       for (std::size_t i = 0; i < m; ++i)
         for (std::size_t j = 0; j < n; ++j)
-          if (t == product.start + i + j) moving.push_back({t, 0, i, j, product.accumulate ? product.before[i][j] : 0});
+          if (t == product.start + i + j)
+            moving.push_back({t, 0, i, j, product.accumulate ? product.before[i][j] : 0});
       std::vector<Sum> next;
       for (Sum& sum : moving) {
         if (sum.at != t) {
@@ -192,7 +197,8 @@ class WeightStationaryArray {
         }
         // The operand of A that stands in this element now: it entered its row latency * row cycles late.
         const std::uint64_t entered = t - sum.j;
-        if (entered != product.start + sum.i + sum.row * latency_) throw Conflict("A and the sum do not meet");
+        if (entered != product.start + sum.i + sum.row * latency_)
+          throw Conflict("A and the sum do not meet");
         if (sum.row < k) sum.value += product.a[sum.i][sum.row] * product.b[sum.row][sum.j];
         next.push_back({t + latency_, sum.row + 1, sum.i, sum.j, sum.value});
       }
