@@ -6,10 +6,17 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
+#include <utility>
+
+#include "sim/report/counters.hpp"
 
 namespace npulab::systemc {
 
 namespace {
+
+using report::EngineCounter;
+using Counters = std::vector<std::pair<EngineCounter, std::uint64_t>>;
 
 constexpr double kPsPerUs = 1e6;
 constexpr std::size_t kFirstDma = 2;
@@ -47,7 +54,7 @@ class Collector {
   void totals();
   void engines();
   void add_engine(const std::string& name, const std::vector<report::EngineCycles>& cycles,
-                  std::vector<std::pair<std::string, std::uint64_t>> counters);
+                  const Counters& counters);
   void matrix();
   void gm();
   void buffers();
@@ -67,6 +74,7 @@ class Collector {
   const std::uint64_t cores_;
   std::uint64_t gm_read_ = 0;
   std::uint64_t gm_written_ = 0;
+  std::uint64_t requests_ = 0;  // of all DMA engines
 };
 
 // Instructions started on a port, over all cores.
@@ -94,7 +102,7 @@ void Collector::totals() {
 }
 
 void Collector::add_engine(const std::string& name, const std::vector<report::EngineCycles>& cycles,
-                           std::vector<std::pair<std::string, std::uint64_t>> counters) {
+                           const Counters& counters) {
   report::Engine engine;
   engine.name = name;
   engine.instances = cycles.size();
@@ -109,7 +117,10 @@ void Collector::add_engine(const std::string& name, const std::vector<report::En
   engine.busy_cycles = engine.cycles.busy;
   const double all = static_cast<double>(report_.cycles) * static_cast<double>(engine.instances);
   engine.utilization = all > 0 ? static_cast<double>(engine.busy_cycles) / all : 0;
-  engine.counters = std::move(counters);
+  for (const auto& [counter, value] : counters) {
+    engine.counters.emplace_back(report::name(counter), value);
+    if (counter == EngineCounter::requests) requests_ += value;
+  }
   report_.engines.push_back(std::move(engine));
 }
 
@@ -122,9 +133,9 @@ void Collector::engines() {
   }
   add_engine("scalar", scalar, {});
   add_engine("vector", vector,
-             {{"load_starts", starts(isa::Port::Load)},
-              {"store_starts", starts(isa::Port::Store)},
-              {"arithmetic_starts", starts(isa::Port::Arithmetic)}});
+             {{EngineCounter::load_starts, starts(isa::Port::Load)},
+              {EngineCounter::store_starts, starts(isa::Port::Store)},
+              {EngineCounter::arithmetic_starts, starts(isa::Port::Arithmetic)}});
   for (std::size_t i = 0; i < chip_.cores().front()->engines.size(); ++i) {
     std::vector<report::EngineCycles> cycles;
     DmaStats sum;
@@ -139,10 +150,10 @@ void Collector::engines() {
       gm_written_ += stats.gm_write_bytes;
     }
     add_engine(shared_.target->engines[i + 2], cycles,
-               {{"copies", sum.copies},
-                {"requests", sum.requests},
-                {"bytes", sum.bytes},
-                {"converted_bytes", sum.converted_bytes}});
+               {{EngineCounter::copies, sum.copies},
+                {EngineCounter::requests, sum.requests},
+                {EngineCounter::bytes, sum.bytes},
+                {EngineCounter::converted_bytes, sum.converted_bytes}});
   }
   if (chip_.cores().front()->matrix) matrix();
 }
@@ -160,11 +171,11 @@ void Collector::matrix() {
     sum.wrapped_sums += stats.wrapped_sums;
   }
   add_engine(config::kMatrixEngine, cycles,
-             {{"products", sum.products},
-              {"macs", sum.macs},
-              {"step_cycles", sum.step_cycles},
-              {"skipped_cycles", sum.skipped_cycles},
-              {"wrapped_sums", sum.wrapped_sums}});
+             {{EngineCounter::products, sum.products},
+              {EngineCounter::macs, sum.macs},
+              {EngineCounter::step_cycles, sum.step_cycles},
+              {EngineCounter::skipped_cycles, sum.skipped_cycles},
+              {EngineCounter::wrapped_sums, sum.wrapped_sums}});
 }
 
 void Collector::gm() {
@@ -195,9 +206,7 @@ void Collector::gm() {
       gm.bus_occupancy =
           static_cast<double>(total.busy_ps) / (time_ps * static_cast<double>(stats.channels.size()));
   } else {
-    for (const report::Engine& engine : report_.engines)
-      for (const auto& [name, value] : engine.counters)
-        if (name == "requests") gm.accesses += value;
+    gm.accesses = requests_;
     gm.peak_gbps = 0;  // a memory of the user's own: its peak is not known
   }
   report_.memories.push_back(std::move(gm));
