@@ -34,8 +34,8 @@ def _plain(value: Any) -> Any:
 
 def _settings(overrides: Mapping[str, Any] | None, nested: Mapping[str, Any]) -> list[str]:
     """JSON is YAML, so that values arrive as what they are."""
-    named = {**(overrides or {}), **{key.replace("__", "."): value for key, value in nested.items()}}
-    return [f"{path}={json.dumps(value, default=_plain)}" for path, value in named.items()]
+    named = [*(overrides or {}).items(), *((key.replace("__", "."), value) for key, value in nested.items())]
+    return [f"{path}={json.dumps(value, default=_plain)}" for path, value in named]
 
 
 class Machine:

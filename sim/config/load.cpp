@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -159,7 +160,16 @@ struct Loader {
   }
 
   Machine finish(Node root) {
-    for (const std::string& setting : options.set) apply_setting(root, setting, problems);
+    std::map<std::string, std::string> given;  // key to setting
+    for (const std::string& setting : options.set) {
+      const std::string key = setting.substr(0, setting.find('='));
+      if (const auto [first, added] = given.emplace(key, setting); !added)
+        problems.add({"duplicate-key", key,
+                      fmt::format("is set twice, first by {}", setting_place(first->second).file),
+                      setting_place(setting)});
+      else
+        apply_setting(root, setting, problems);
+    }
     problems.throw_if_any();
     Machine machine = read_machine(root, problems);
     problems.throw_if_any();

@@ -47,6 +47,8 @@ class Builder final : public YAML::EventHandler {
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
+  // Comes right before the node that it names.
+  void OnAnchor(const YAML::Mark&, const std::string& name) override { anchor_name_ = name; }
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     add(node_at(mark, NodeKind::null), anchor);
   }
@@ -60,7 +62,7 @@ class Builder final : public YAML::EventHandler {
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) refuse("yaml-syntax", "an alias stands inside its own anchor", mark);
+    if (found == anchors_.end()) refuse_circle(mark, anchor);
     Node copy = found->second;
     if (depth_of(copy) + open_.size() > kDeepest) refuse_depth(mark);
     count(size_of(copy) - 1, mark);
@@ -84,6 +86,7 @@ class Builder final : public YAML::EventHandler {
   struct Open {
     Node node;
     YAML::anchor_t anchor = 0;
+    std::string anchor_name;
     bool key_pending = false;  // a key has come, its value not yet
     std::string key;
     Where key_where;
@@ -100,6 +103,16 @@ class Builder final : public YAML::EventHandler {
 
   [[noreturn]] void refuse(const char* code, const std::string& message, const YAML::Mark& mark) const {
     throw Error(Category::input, code, message, where(mark));
+  }
+  [[noreturn]] void refuse_circle(const YAML::Mark& mark, YAML::anchor_t anchor) const {
+    const auto holder =
+        std::find_if(open_.begin(), open_.end(), [&](const Open& one) { return one.anchor == anchor; });
+    if (holder == open_.end()) refuse("yaml-syntax", "an alias stands before the end of its anchor", mark);
+    refuse("yaml-syntax",
+           fmt::format("alias '*{0}' stands inside what its anchor '&{0}' names, in line {1}: it would hold "
+                       "itself without end; an alias repeats what is complete before it",
+                       holder->anchor_name, holder->node.where.line),
+           mark);
   }
   [[noreturn]] void refuse_depth(const YAML::Mark& mark) const {
     refuse("too-large", fmt::format("nested deeper than {} levels", kDeepest), mark);
@@ -119,7 +132,7 @@ class Builder final : public YAML::EventHandler {
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, NodeKind kind) {
     refuse_tag(mark, tag);
     if (open_.size() >= kDeepest) refuse_depth(mark);
-    open_.push_back({node_at(mark, kind), anchor, false, {}, {}});
+    open_.push_back({node_at(mark, kind), anchor, anchor_name_, false, {}, {}});
   }
 
   void close() {
@@ -176,6 +189,7 @@ class Builder final : public YAML::EventHandler {
   Node root_;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Node> anchors_;
+  std::string anchor_name_;  // of the last anchor
   std::size_t nodes_ = 0;
   std::optional<Where> bad_key_;
 };
@@ -210,6 +224,20 @@ void require_text(const std::string& text, const std::string& source) {
     where.line += c == '\n' ? 1 : 0;
     at += length;
   }
+}
+
+// Column, from 1, of a tab among the blanks and dashes that a line (from 1) begins with; 0 when none is
+// there.
+int tab_in_indentation(const std::string& text, int line) {
+  std::size_t begin = 0;
+  for (int i = 1; i < line && begin != std::string::npos; ++i) {
+    begin = text.find('\n', begin);
+    if (begin != std::string::npos) ++begin;
+  }
+  if (begin == std::string::npos) return 0;
+  const std::size_t end = std::min(text.find_first_not_of(" \t-", begin), text.size());
+  const std::size_t tab = text.find('\t', begin);
+  return tab < end ? static_cast<int>(tab - begin) + 1 : 0;
 }
 
 template <class AnyNode>
@@ -259,6 +287,9 @@ Node parse_yaml(const std::string& text, const std::string& source, Problems& pr
                   second.take().where);
     return root;
   } catch (const YAML::Exception& error) {
+    if (const int column = tab_in_indentation(text, error.mark.line + 1); column > 0)
+      throw Error(Category::input, "yaml-syntax", "a tab in the indentation; YAML indents with blanks alone",
+                  {source, error.mark.line + 1, column});
     throw Error(Category::input, "yaml-syntax", "not valid YAML: " + error.msg,
                 {source, error.mark.line + 1, error.mark.column + 1});
   }

@@ -161,8 +161,12 @@ class Setter {
 
 }  // namespace
 
+Where setting_place(const std::string& setting) {
+  return {"--set " + setting};
+}
+
 void apply_setting(Node& root, const std::string& setting, Problems& problems) {
-  const Where place{"--set " + setting, 0, 0};
+  const Where place = setting_place(setting);
   const std::size_t equals = setting.find('=');
   if (equals == std::string::npos || equals == 0)
     throw Error(Category::input, "bad-setting", "expects KEY=VALUE, as in gm.channels=16", place);

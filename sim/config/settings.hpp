@@ -13,4 +13,6 @@ namespace npulab::config {
 // "--set a.b.c=value" as their place. Errors: input "bad-setting" when there is no '='; those of parse_yaml.
 void apply_setting(Node& root, const std::string& setting, Problems& problems);
 
+Where setting_place(const std::string& setting);  // "--set a.b.c=value", for problems of this setting
+
 }  // namespace npulab::config

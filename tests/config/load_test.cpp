@@ -194,7 +194,11 @@ TEST(Load, anchors_work_and_stay_bounded) {
   std::string text = kSmall;
   text.replace(text.find("paths: ["), 8, "paths: &p [");
   EXPECT_EQ(refused(text), "");
-  EXPECT_TRUE(contains(refused("gm: &a [*a]\n"), "inside its own anchor"));
+  EXPECT_TRUE(contains(refused("gm: &a [*a]\n"),
+                       "m.yaml:1:9: alias '*a' stands inside what its anchor '&a' names, in line 1"))
+      << refused("gm: &a [*a]\n");
+  EXPECT_TRUE(contains(refused("doc: &x y\ngm: &a\n  hash: &b none\n  model: *a\n"),
+                       "alias '*a' stands inside what its anchor '&a' names, in line"));
 
   std::string laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 12; ++i) {
@@ -309,7 +313,7 @@ TEST(Extends, problems_name_the_file_they_stand_in) {
 TEST(Setting, reaches_every_kind_of_place) {
   const Machine machine = load_machine(
       "tiny",
-      with({"gm.channels=2", "core_types.core.buffers.ub.bytes=2048", "core_types.core.vector.types.0=f8e4m3",
+      with({"core_types.core.buffers.ub.bytes=2048", "core_types.core.vector.types.0=f8e4m3",
             "core_types.core.dma.mte2.paths.1.in_flight=3", "launch.stagger_cycles=5", "gm.channels=4",
             "core_types.core.buffers.extra={bytes: 64}", "core_types.core.sync.flag_pairs=[mte2>vector]",
             "core_types.core.dma.mte3=null", "gm={hash: xor_fold, interleave_bytes: 512}"}));
@@ -356,6 +360,29 @@ TEST(Setting, refusals_name_the_setting) {
     EXPECT_EQ(message.rfind(std::string("--set ") + row.set + ": ", 0), 0U) << message;
     EXPECT_TRUE(contains(message, row.message)) << row.set << " -> " << message;
   }
+}
+
+TEST(Settings, CF_03_a_key_twice_names_both) {
+  const std::string message = refused_setting("tiny", {"gm.channels=1", "gm.bytes=4096", "gm.channels=2"});
+  EXPECT_TRUE(
+      contains(message, "--set gm.channels=2: gm.channels: is set twice, first by --set gm.channels=1"))
+      << message;
+  EXPECT_EQ(
+      machine_from_text("extends: tiny\n", "m.yaml", with({"gm={channels: 1}", "gm.channels=2"})).gm.channels,
+      2U)
+      << "a part of what another one set is no second time";
+}
+
+TEST(Load, tabs_in_the_indentation_are_named) {
+  const char* const kTexts[] = {
+      "extends: tiny\ngm:\n\tchannels: 2\n", "extends: tiny\ngm:\n  model: ideal\n\tchannels: 2\n",
+      "extends: tiny\n\tgm: 3\n", "extends: tiny\ngm:\n-\ta: 1\n", "extends: tiny\ngm:\n  \ta: 1\n"};
+  for (const char* text : kTexts)
+    EXPECT_TRUE(contains(refused(text), "a tab in the indentation; YAML indents with blanks alone"))
+        << refused(text);
+  EXPECT_TRUE(contains(refused(kTexts[1]), "m.yaml:4:1: ")) << refused(kTexts[1]);
+  EXPECT_TRUE(contains(refused(kTexts[4]), "m.yaml:3:3: ")) << refused(kTexts[4]);
+  EXPECT_FALSE(contains(refused("gm: [1\n"), "tab"));
 }
 
 }  // namespace
