@@ -30,7 +30,8 @@ struct SimulationOptions {
   std::uint32_t cores = 0;   // of the launch; 0: as many as the machine has
   std::uint32_t warmup = 0;  // runs before the one that is reported
   // A run that has not ended by this cycle is a stall "cycle-limit": an endless loop ends too.
-  std::uint64_t max_cycles = 1'000'000'000;
+  static constexpr std::uint64_t kDefaultMaxCycles = 1'000'000'000;
+  std::uint64_t max_cycles = kDefaultMaxCycles;
   std::uint64_t construction_seed = 0;  // not 0: cores are built in a shuffled order; the report is the same
   // Called now and then with the cycle and the share of the outputs that is stored (0…1, negative when the
   // kernel has no outputs). May throw: the run ends with that exception.

@@ -143,6 +143,10 @@ std::string option_row(const Option& option) {
          (option.implied.empty() ? fmt::format(" {}", option.value) : fmt::format("[={}]", option.value));
 }
 
+std::string option_text(const Option& option) {
+  return std::string(option.help) + (option.standard ? fmt::format(" (default {})", *option.standard) : "");
+}
+
 }  // namespace
 
 std::string written(const Option& option) {
@@ -196,8 +200,11 @@ std::string help_page(const Command& command, const std::string& path) {
     page += "\nCommands:\n" + rows(pairs);
   }
   std::vector<std::pair<std::string, std::string>> pairs;
-  for (const Option* option : all_options(command)) pairs.emplace_back(option_row(*option), option->help);
+  for (const Option* option : all_options(command))
+    pairs.emplace_back(option_row(*option), option_text(*option));
   page += "\nOptions:\n" + rows(pairs);
+  for (const HelpTable& table : command.tables)
+    page += fmt::format("\n{}:\n{}", table.title, rows(table.rows));
   if (!command.examples.empty()) page += fmt::format("\nExamples:\n{}\n", command.examples);
   return page;
 }

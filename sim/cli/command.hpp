@@ -2,11 +2,13 @@
 // Commands and options as data: the parser, the help pages and the messages are made of these tables.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace npulab::cli {
@@ -19,7 +21,8 @@ struct Option {
   std::string_view value = {};  // what stands for its value in the help; empty: it takes none
   std::string_view help = {};
   bool repeatable = false;
-  std::string_view implied = {};  // the value when '=VALUE' is left out; empty: it may not be
+  std::string_view implied = {};               // the value when '=VALUE' is left out; empty: it may not be
+  std::optional<std::uint64_t> standard = {};  // the number that holds without the option; the help says it
 };
 
 std::string written(const Option& option);  // "--machine", or "-D" where there is a short form
@@ -41,6 +44,11 @@ class Arguments {
   std::vector<std::string> words_;
 };
 
+struct HelpTable {
+  std::string_view title;
+  std::vector<std::pair<std::string, std::string>> rows;  // a word and what it means
+};
+
 struct Command {
   std::string_view name;
   std::string_view summary;             // one line
@@ -50,6 +58,7 @@ struct Command {
   std::vector<const Option*> options;
   int (*run)(const Arguments& arguments, Host& host) = nullptr;  // returns the exit status
   std::vector<Command> commands;                                 // a group has these instead of run
+  std::vector<HelpTable> tables = {};                            // below the options
 };
 
 // Takes the words after the command's name apart. Errors: input "unknown-option", "bad-option",

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "isa/error.hpp"
+#include "isa/lexer.hpp"
 #include "isa/syntax.hpp"
 #include "isa/table.hpp"
 #include "sim/cli/commands.hpp"
@@ -121,7 +122,7 @@ int run(const Arguments& arguments, Host& host) {
     return 0;
   }
   const std::string& given = arguments.word(0);
-  const std::string mnemonic = given.substr(0, given.find('.'));
+  const std::string mnemonic = isa::lower_case(given.substr(0, given.find('.')));  // as kernels take it
   if (const auto op = isa::op_named(mnemonic)) {
     host.print(details(isa::info(*op)));
     return 0;

@@ -35,10 +35,15 @@ constexpr Option kSanitize{
     "fast"};
 constexpr Option kTimingOnly{"timing-only", '\0', "", "computes no values; the cycles are the same"};
 constexpr Option kCores{"cores", '\0', "N", "cores of the launch (default: all that the machine has)"};
-constexpr Option kWarmup{"warmup", '\0', "N",
-                         "runs the kernel N times before the run that is reported (default 0)"};
-constexpr Option kMaxCycles{"max-cycles", '\0', "N",
-                            "ends a run that has not ended by cycle N with status 3 (default 1000000000)"};
+constexpr Option kWarmup{"warmup", '\0', "N", "runs the kernel N times before the run that is reported",
+                         false,    {},   0};
+constexpr Option kMaxCycles{"max-cycles",
+                            '\0',
+                            "N",
+                            "ends a run that has not ended by cycle N with status 3",
+                            false,
+                            {},
+                            SimulationOptions::kDefaultMaxCycles};
 constexpr Option kNoBlockCache{"no-block-cache", '\0', "",
                                "times every instruction one by one: slower, and the report is the same"};
 constexpr Option kProgress{"progress", '\0', "", "says on standard error how far the run is"};
@@ -181,7 +186,7 @@ class Run {
     options.emplace_back("values", arguments_.has(kTimingOnly) ? "not computed" : "computed");
     options.emplace_back(
         kSanitize.name, arguments_.has(kTimingOnly) ? "off" : arguments_.value(kSanitize, kSanitize.implied));
-    options.emplace_back(kWarmup.name, arguments_.value(kWarmup, "0"));
+    options.emplace_back(kWarmup.name, arguments_.value(kWarmup, std::to_string(*kWarmup.standard)));
     return options;
   }
 
@@ -261,6 +266,7 @@ Command run_command() {
       "  npulab run gemv/register_blocked --json - | python3 -m json.tool      the report as data";
   command.options = {&kMachine,    &kSet,   &kParam,  &kIn,        &kOut,  &kCheck,        &kSanitize,
                      &kTimingOnly, &kCores, &kWarmup, &kMaxCycles, &kJson, &kNoBlockCache, &kProgress};
+  command.tables = {data_table()};
   command.run = &run;
   return command;
 }

@@ -121,7 +121,8 @@ int run_program(const std::vector<std::string>& words,
     if (error.category() == Category::internal) fmt::print(stderr, "{}", kOurFault);
     return exit_status(error.category());
   } catch (const std::bad_alloc&) {
-    say(title(Category::input), "not-enough-memory", "this machine has not enough memory for what was asked");
+    say(title(Category::input), "not-enough-memory",
+        "this computer has not enough memory for what was asked");
     return exit_status(Category::input);
   } catch (const std::exception& error) {
     say(title(Category::internal), "exception", error.what());

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <new>
 
 #include "isa/error.hpp"
@@ -82,8 +83,8 @@ std::vector<std::byte> elements_of(const isa::Tensor& tensor, const std::string&
   } catch (const std::bad_alloc&) {
     throw Error(
         Category::input, "not-enough-memory",
-        fmt::format("the {} bytes of tensor {} do not fit into the memory that npulab may use; a run with "
-                    "--timing-only needs none of them",
+        fmt::format("the {} bytes of tensor {} do not fit into the host memory that npulab may use; a run "
+                    "with --timing-only needs none of them",
                     dense_bytes(tensor), tensor.name));
   }
 }
@@ -93,6 +94,13 @@ std::vector<std::byte> elements_of(const isa::Tensor& tensor, const std::string&
 bool is_npy_file(const std::string& data) {
   return data.size() >= kNpyEnding.size() &&
          data.compare(data.size() - kNpyEnding.size(), kNpyEnding.size(), kNpyEnding) == 0;
+}
+
+HelpTable data_table() {
+  HelpTable table{"DATA of an input", {}};
+  table.rows.emplace_back(fmt::format("FILE{}", kNpyEnding), "a NumPy file of the tensor's type and shape");
+  for (const values::DataKind& kind : values::data_kinds()) table.rows.emplace_back(kind.usage, kind.meaning);
+  return table;
 }
 
 std::vector<std::pair<std::string, std::string>> input_data(const std::vector<std::string>& given,
@@ -145,15 +153,15 @@ void check_memory(const isa::KernelHeader& header) {
   std::string list;
   for (const isa::Tensor& tensor : header.tensors) {
     const std::uint64_t bytes = dense_bytes(tensor);
-    need = bytes > have ? have + 1 : std::min(need + bytes, have + 1);
+    if (__builtin_add_overflow(need, bytes, &need)) need = std::numeric_limits<std::uint64_t>::max();
     list += fmt::format("\n  {} {} bytes", tensor.name, bytes);
   }
   if (need > have)
     throw Error(
         Category::input, "not-enough-memory",
-        fmt::format("the values of the tensors do not fit into the {} bytes of this machine's memory; "
-                    "a run with --timing-only needs none of them:{}",
-                    have, list));
+        fmt::format("the values of the tensors need {} bytes of host memory, and this computer has {}; a "
+                    "run holds them all in it, with --timing-only none of them:{}",
+                    need, have, list));
 }
 
 }  // namespace npulab::cli

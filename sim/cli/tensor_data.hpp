@@ -16,11 +16,12 @@ namespace npulab::cli {
 
 inline constexpr Option kIn{
     "in", '\0', "TENSOR=DATA",
-    "data of an input: FILE.npy, random[:SEED], zeros, ones, arange or const:V; inputs without it "
-    "get random:N for the N-th tensor; repeatable",
+    "data of an input, one of those below; inputs without it get random:N for the N-th tensor; repeatable",
     true};
 inline constexpr Option kOut{"out", '\0', "TENSOR=FILE.npy", "writes an output to a NumPy file; repeatable",
                              true};
+
+HelpTable data_table();  // what the help says about DATA
 
 // DATA of --in by tensor, defaults included, in the order of the tensors. Errors: input "bad-option",
 // "unknown-tensor", "not-an-input".
@@ -44,7 +45,7 @@ Inputs make_inputs(const std::vector<std::pair<std::string, std::string>>& data,
 std::vector<std::pair<std::string, OutputFile>> output_files(const std::vector<std::string>& given,
                                                              const isa::KernelHeader& header);
 
-// Refuses runs whose tensors cannot be in this machine's memory. Errors: input "not-enough-memory".
+// Refuses runs whose tensors cannot be in the memory of the host. Errors: input "not-enough-memory".
 void check_memory(const isa::KernelHeader& header);
 
 }  // namespace npulab::cli

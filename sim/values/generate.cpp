@@ -23,18 +23,22 @@ namespace {
 using isa::DType;
 using isa::Round;
 
-enum class Kind { random, zeros, ones, arange, constant };
+enum class Kind : std::uint8_t { random, zeros, ones, arange, constant };
 
-struct KindRow {
-  Kind kind;
-  std::string_view name;
-  std::string_view usage;
-};
-constexpr std::array<KindRow, 5> kKinds{{{Kind::random, "random", "random[:SEED]"},
-                                         {Kind::zeros, "zeros", "zeros"},
-                                         {Kind::ones, "ones", "ones"},
-                                         {Kind::arange, "arange", "arange"},
-                                         {Kind::constant, "const", "const:V"}}};
+// In the order of Kind.
+constexpr std::array<DataKind, 5> kKinds{{
+    {"random", "random[:SEED]",
+     "floats: evenly spread over -1 to below 1, multiples of 2^-23 rounded to the type; integers: evenly "
+     "spread over the range of the type; SEED is 0 to 2^64-1 (default 1), the same values on every computer"},
+    {"zeros", "zeros", "0 in every element"},
+    {"ones", "ones", "1 in every element"},
+    {"arange", "arange",
+     "0, 1, 2, ... in row-major order: integers wrap at the range of the type, floats are rounded to "
+     "nearest even"},
+    {"const", "const:V",
+     "V in every element: for integers a decimal integer in the range of the type; for floats a decimal "
+     "number, inf, -inf or nan, rounded to nearest even"},
+}};
 
 struct Spec {
   Kind kind;
@@ -48,13 +52,14 @@ Spec parse(std::string_view spec) {
   const bool has_argument = colon != std::string_view::npos;
   std::array<std::string, kKinds.size()> names;
   for (std::size_t i = 0; i < kKinds.size(); ++i) {
-    const KindRow& row = kKinds[i];
+    const DataKind& row = kKinds[i];
+    const auto kind = static_cast<Kind>(i);
     names[i] = row.name;
     if (row.name != word) continue;
-    const bool takes = row.kind == Kind::random || row.kind == Kind::constant;
-    if ((has_argument && !takes) || (!has_argument && row.kind == Kind::constant))
+    const bool takes = kind == Kind::random || kind == Kind::constant;
+    if ((has_argument && !takes) || (!has_argument && kind == Kind::constant))
       throw Error(Category::input, "unknown-data", fmt::format("'{}': write {}", spec, row.usage));
-    return {row.kind, has_argument, has_argument ? spec.substr(colon + 1) : std::string_view{}};
+    return {kind, has_argument, has_argument ? spec.substr(colon + 1) : std::string_view{}};
   }
   throw Error(Category::input, "unknown-data",
               fmt::format("'{}': no such data{}", spec, suggestion(word, names)));
@@ -246,6 +251,10 @@ std::uint64_t parse_seed(const Spec& spec) {
 }
 
 }  // namespace
+
+std::span<const DataKind> data_kinds() {
+  return kKinds;
+}
 
 void fill(DType type, std::byte* data, std::uint64_t elements, std::string_view text) {
   const Spec spec = parse(text);

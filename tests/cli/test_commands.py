@@ -101,6 +101,34 @@ def test_option_given_twice_or_without_value() -> None:
     assert "--check takes no value" in refused("run", "gemv/naive", "--check=yes")
 
 
+def test_isa_takes_mnemonics_as_kernels_do_and_names_the_nearest() -> None:
+    assert good("isa", "VADD") == good("isa", "vadd") == good("isa", "Vadd.F32")
+    for near, wanted in (("vad", "vadd"), ("VMULL", "vmul"), ("wait_flg", "wait_flag")):
+        assert f"did you mean '{wanted}'?" in refused("isa", near)
+
+
+def test_cf_03_a_key_twice_names_both() -> None:
+    for command in (("run", "gemv/naive"), ("machine", "show", "tiny"), ("asm", "gemv/naive")):
+        message = refused(*command, "--set", "gm.channels=2", "--set", "gm.channels=4")
+        assert "--set gm.channels=4: gm.channels: is set twice, first by --set gm.channels=2" in message
+    message = refused("run", "gemv/naive", *TINY, "-D", "M=4", "-D", "M=4")
+    assert "-D M=4: parameter M is given twice, first as 4" in message
+
+
+def test_defaults_and_data_are_in_the_help() -> None:
+    page = good("run", "--help")
+    assert re.search(r"--max-cycles N .*\n? *.*\(default\s+1000000000\)", page)
+    table = page.split("\nDATA of an input:\n")[1].split("\n\n")[0]
+    assert re.findall(r"^  (\S+)", table, re.MULTILINE) == [
+        "FILE.npy",
+        "random[:SEED]",
+        "zeros",
+        "ones",
+        "arange",
+        "const:V",
+    ]
+
+
 # --- programs on the PATH ------------------------------------------------------------------------
 
 
