@@ -155,6 +155,10 @@ class Evaluator {
     if (cursor_.accept("~")) return ~unary();
     if (cursor_.accept("!")) return unary() == 0 ? 1 : 0;
     if (cursor_.accept("-")) {
+      if (cursor_.peek().only_negative) {
+        cursor_.next();
+        return kLeast;
+      }
       const std::int64_t value = unary();
       if (value == kLeast && skipping_ > 0) return 0;
       if (value == kLeast) return overflow("-", 0, value, column);
@@ -165,6 +169,9 @@ class Evaluator {
 
   std::int64_t primary() {
     const Token& token = cursor_.peek();
+    if (token.only_negative)
+      cursor_.fail("value-range",
+                   fmt::format("'{}' does not fit 64 bits; the largest is {}", token.text, kMost));
     if (token.kind == TokenKind::integer) return cursor_.next().integer;
     if (token.kind == TokenKind::real)
       cursor_.fail("not-a-number",

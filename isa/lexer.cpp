@@ -202,13 +202,14 @@ class Lexer {
         end != digits.data() + digits.size())
       fail(begin, "syntax", fmt::format("'{}' is not a number", token.text));
     constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-    if (error == std::errc::result_out_of_range || (base == 10 && value > kMost))
+    if (error == std::errc::result_out_of_range || (base == 10 && value > kMost + 1))
       fail(begin, "value-range",
            fmt::format("'{}' does not fit 64 bits; the largest is {}", token.text,
                        base == 10   ? fmt::format("{}", kMost)
                        : base == 16 ? "0x" + std::string(16, 'f')
                                     : "64 ones"));
     token.integer = static_cast<std::int64_t>(value);
+    token.only_negative = base == 10 && value > kMost;
   }
 
   std::string_view text_;

@@ -18,6 +18,7 @@ struct Token {
   std::string text;            // as written; the contents for strings, escapes resolved
   std::int64_t integer = 0;    // TokenKind::integer
   double real = 0;             // TokenKind::real
+  bool only_negative = false;  // the integer is 2^63 in decimal, which only a '-' before it makes fit
   int column = 0;              // from 1
   std::int8_t operation = -1;  // index in kBinaryOperators of a symbol that is one
 };
