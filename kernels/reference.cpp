@@ -193,6 +193,30 @@ void check_bits(const isa::Tensor& tensor, const std::vector<std::byte>& expecte
   }
 }
 
+// Error over bound; where a bound is 0, every error is infinitely much of it.
+double share(double error, double bound) {
+  return bound > 0 ? error / bound : std::numeric_limits<double>::infinity();
+}
+
+// Largest differences, of elements that differ and are finite.
+void keep_largest(const isa::Tensor& tensor, std::uint64_t index, const Expectation& want, double error,
+                  CheckData& data) {
+  data.max_abs_error = std::max(data.max_abs_error, error);
+  if (want.value != 0) data.max_rel_error = std::max(data.max_rel_error, error / std::fabs(want.value));
+  const double unit = spacing(tensor.type, want.value);
+  if (error / unit > data.max_ulp) {
+    data.max_ulp = error / unit;
+    data.max_ulp_bound = want.bound / unit;
+  }
+  const double most = share(data.closest_error, data.closest_bound);
+  const double here = share(error, want.bound);
+  if (data.closest.empty() || here > most || (here == most && error > data.closest_error)) {
+    data.closest = place_of(tensor, index);
+    data.closest_error = error;
+    data.closest_bound = want.bound;
+  }
+}
+
 void check_tensor(const isa::Tensor& tensor, const ExpectedTensor& expected, const Output& output,
                   bool saturate, CheckData& data, std::vector<Line>& worst) {
   const std::uint64_t bytes = (tensor.elements() * isa::bits(tensor.type) + 7) / 8;
@@ -212,12 +236,7 @@ void check_tensor(const isa::Tensor& tensor, const ExpectedTensor& expected, con
     const double got = values::to_double(tensor.type, output.elements.data(), i);
     const Comparison comparison = compare(want, got, saturate);
     ++data.elements;
-    data.max_abs_error = std::max(data.max_abs_error, comparison.error);
-    if (comparison.error > 0) {
-      data.max_ulp = std::max(data.max_ulp, comparison.error / spacing(tensor.type, want.value));
-      if (want.value != 0)
-        data.max_rel_error = std::max(data.max_rel_error, comparison.error / std::fabs(want.value));
-    }
+    if (comparison.error > 0) keep_largest(tensor, i, want, comparison.error, data);
     if (comparison.right) continue;
     ++data.mismatches;
     data.passed = false;

@@ -56,10 +56,15 @@ std::span<const ReferenceOperation> reference_operations();
 struct CheckData {
   bool passed = false;
   double max_ulp = 0;        // distance over the spacing of the output's type at the expected value
+  double max_ulp_bound = 0;  // most distance allowed at that element, in the same unit
   double max_abs_error = 0;  // over elements that are finite in both
   double max_rel_error = 0;
   std::uint64_t mismatches = 0;
   std::uint64_t elements = 0;
+  // Of the elements that are finite and not as expected the one whose error is the largest part of its bound.
+  std::string closest;  // "y[3]", empty when there is none
+  double closest_error = 0;
+  double closest_bound = 0;
   std::vector<std::string> worst;  // a line each, the worst first, at most 10
 };
 

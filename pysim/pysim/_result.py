@@ -93,7 +93,10 @@ class Result:
     def _check_line(self) -> str:
         check = self.report["check"]
         if check["passed"]:
-            return f"passed: {check['elements']:,} elements, at most {check['max_ulp']:g} ULP off"
+            closest = check["closest"]
+            bound = f"{closest['bound']:.4g}" if closest["bound"] is not None else "any number"
+            off = f"{closest['where']} is closest to its bound: {closest['error']:.4g} of {bound}"
+            return f"passed: {check['elements']:,} elements, {off if closest['where'] else 'no finite element is off'}"
         worst = "".join(f"; {line}" for line in check["worst"][:1])
         return f"failed: {check['mismatches']:,} of {check['elements']:,} elements differ{worst}"
 

@@ -41,10 +41,12 @@ report::CheckResult check_outputs(const Simulation& simulation, const kernels::I
   for (const auto& [name, value] : header.reference.arguments)
     result.reference += fmt::format(" {}={}", name, value);
   result.max_ulp = data.max_ulp;
+  result.max_ulp_bound = data.max_ulp_bound;
   result.max_abs_error = data.max_abs_error;
   result.max_rel_error = data.max_rel_error;
   result.mismatches = data.mismatches;
   result.elements = data.elements;
+  result.closest = {std::move(data.closest), data.closest_error, data.closest_bound};
   result.worst = std::move(data.worst);
   return result;
 }

@@ -63,15 +63,23 @@ struct Bound {
   std::string bounded_by;     // what held the run up most beyond that
 };
 
+struct ClosestElement {
+  std::string where;  // empty: no element differs
+  double error = 0;
+  double bound = 0;
+};
+
 struct CheckResult {
   bool requested = false;
   bool passed = false;
   std::string reference;
   double max_ulp = 0;
+  double max_ulp_bound = 0;
   double max_abs_error = 0;
   double max_rel_error = 0;
   std::uint64_t mismatches = 0;
   std::uint64_t elements = 0;
+  ClosestElement closest;
   std::vector<std::string> worst;  // a line each
 };
 

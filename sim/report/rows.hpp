@@ -3,6 +3,7 @@
 // the reference page and the check for finite figures are walks over these rows.
 #pragma once
 
+#include <cmath>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -125,8 +126,25 @@ struct Rows<Region> {
 };
 
 template <>
+struct Rows<ClosestElement> {
+  static bool bounded(const ClosestElement& element) { return std::isfinite(element.bound); }
+  static constexpr auto list() {
+    using T = ClosestElement;
+    return std::tuple{
+        row("where", &T::where, "",
+            "the element whose error is the largest part of what is allowed there; empty when none differs"),
+        row("error", &T::error, "", "its absolute difference from the reference"),
+        row_if(bounded, "bound", &T::bound, "",
+               "the most that is allowed there; null when that is beyond any number")};
+  }
+};
+
+template <>
 struct Rows<CheckResult> {
   static bool requested(const CheckResult& check) { return check.requested; }
+  static bool bounded(const CheckResult& check) {
+    return check.requested && std::isfinite(check.max_ulp_bound);
+  }
   static constexpr auto list() {
     using T = CheckResult;
     return std::tuple{
@@ -136,10 +154,13 @@ struct Rows<CheckResult> {
                "the operation that the outputs were compared with"),
         row_if(requested, "max_ulp", &T::max_ulp, "ULP",
                "largest distance from the reference, in units in the last place of the output's type"),
+        row_if(bounded, "max_ulp_bound", &T::max_ulp_bound, "ULP",
+               "the most that is allowed at the element of max_ulp; null when that is beyond any number"),
         row_if(requested, "max_abs_error", &T::max_abs_error, "", "largest absolute difference"),
         row_if(requested, "max_rel_error", &T::max_rel_error, "", "largest relative difference"),
         row_if(requested, "mismatches", &T::mismatches, "elements", "elements outside their bound"),
         row_if(requested, "elements", &T::elements, "elements", "elements compared"),
+        row_if(requested, "closest", &T::closest, "", ""),
         row_if(requested, "worst", &T::worst, "", "the elements that are furthest out, a line each")};
   }
 };

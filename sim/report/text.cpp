@@ -264,8 +264,17 @@ void Page::check() {
              fmt::format(": {} of {} elements out of bounds", thousands(result.mismatches),
                          thousands(result.elements));
   }
-  text_ += fmt::format("; at most {:.4g} ULP, {:.4g} absolute, {:.4g} relative\n", result.max_ulp,
-                       result.max_abs_error, result.max_rel_error);
+  const ClosestElement& closest = result.closest;
+  if (closest.where.empty()) {
+    text_ += result.passed ? "; no finite element is off\n" : "\n";
+  } else {
+    text_ += fmt::format("; closest to its bound {}: off by {:.4g} of {:.4g} allowed\n", closest.where,
+                         closest.error, closest.bound);
+    text_ += fmt::format(
+        "  largest differences {:.4g} ULP ({:.4g} allowed there), {:.4g} absolute, {:.4g} "
+        "relative\n",
+        result.max_ulp, result.max_ulp_bound, result.max_abs_error, result.max_rel_error);
+  }
   for (const std::string& line : result.worst) text_ += "  " + line + "\n";
 }
 

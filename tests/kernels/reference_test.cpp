@@ -72,6 +72,25 @@ TEST(Reference, ExactResultPasses) {
   EXPECT_EQ(data.mismatches, 0U);
   EXPECT_EQ(data.max_ulp, 0.0);
   EXPECT_TRUE(data.worst.empty());
+  EXPECT_EQ(data.closest, "");
+}
+
+// Off by one at both: of y[0]'s bound that is the larger part.
+TEST(Reference, TheElementClosestToItsBoundIsNamedWithIt) {
+  const Question question{.a = {16, 1, 2048, 1}, .x = {1, 1}, .y = {16, 2048}};
+  const CheckData data = answer(question);
+  EXPECT_EQ(data.closest, "y[0]");
+  EXPECT_EQ(data.closest_error, 1.0);
+  EXPECT_GT(data.closest_bound, 0.0);
+  EXPECT_EQ(data.max_ulp, 64.0);
+  EXPECT_EQ(data.max_ulp_bound, data.closest_bound * 64);
+  EXPECT_FALSE(data.passed);
+
+  const CheckData near = answer({.a = {2048, 1}, .x = {1, 1}, .y = {2048}});
+  EXPECT_TRUE(near.passed);
+  EXPECT_EQ(near.closest, "y[0]");
+  EXPECT_LE(near.closest_error, near.closest_bound);
+  EXPECT_LE(near.max_ulp, near.max_ulp_bound);
 }
 
 TEST(Reference, WrongElementIsNamed) {

@@ -44,6 +44,12 @@ TEST(ReportJson, HasTheKeysThatOthersRelyOn) {
   EXPECT_EQ(at(json, "/engines/vector/utilization"), 0.75);
   EXPECT_EQ(at(json, "/check/passed"), false);
   EXPECT_EQ(at(json, "/check/max_ulp"), 3.5);
+  EXPECT_EQ(at(json, "/check/max_ulp_bound"), 7.5);
+  EXPECT_EQ(at(json, "/check/closest/where"), "y[3]");
+  EXPECT_EQ(at(json, "/check/closest/error"), 0.25);
+  EXPECT_EQ(at(json, "/check/closest/bound"), 0.2);
+  EXPECT_EQ(at(json, "/hot_spots/0/file"), "parts.inc");
+  EXPECT_EQ(at(json, "/hot_spots/0/line"), 12);
   EXPECT_EQ(at(json, "/check/max_abs_error"), 0.25);
   EXPECT_EQ(at(json, "/check/mismatches"), 2);
   EXPECT_EQ(at(json, "/diagnostics/0/severity"), "warning");
@@ -62,6 +68,12 @@ TEST(ReportJson, UnknownFiguresAreNullAndNever0) {
   EXPECT_EQ(at(json, "/check/requested"), false);
   EXPECT_TRUE(at(json, "/check/passed").is_null());
   EXPECT_TRUE(at(json, "/check/mismatches").is_null());
+  EXPECT_TRUE(at(json, "/check/closest").is_null());
+  report.check = sound_report().check;
+  report.check.max_ulp_bound = report.check.closest.bound = std::numeric_limits<double>::infinity();
+  const ordered_json unbounded = to_json(report);
+  EXPECT_TRUE(at(unbounded, "/check/max_ulp_bound").is_null());
+  EXPECT_TRUE(at(unbounded, "/check/closest/bound").is_null());
 }
 
 TEST(ReportJson, HostSectionIsLastAndCanBeLeftOut) {

@@ -56,9 +56,20 @@ inline Report sound_report() {
   report.engines = {engine("scalar", 2, 1'000'000, 0, report.cycles),
                     engine("vector", 2, 3'000'000, 500'000, report.cycles)};
   report.engines[1].counters = {{"load_starts", 5}};
-  report.hot_spots = {{12, "    wait_flag mte2, vector, 0", 64, 500'000}};
+  report.hot_spots = {{"parts.inc", 12, "    wait_flag mte2, vector, 0", 64, 500'000}};
   report.regions = {{"main", 100, 1'999'900}};
-  report.check = {true, false, "gemv", 3.5, 0.25, 0.125, 2, 64, {"y[3] = 1, expected 2"}};
+  report.check.requested = true;
+  report.check.reference = "gemv";
+  report.check.max_ulp = 3.5;
+  report.check.max_ulp_bound = 7.5;
+  report.check.max_abs_error = 0.25;
+  report.check.max_rel_error = 0.125;
+  report.check.mismatches = 2;
+  report.check.elements = 64;
+  report.check.closest.where = "y[3]";
+  report.check.closest.error = 0.25;
+  report.check.closest.bound = 0.2;
+  report.check.worst = {"y[3] = 1, expected 2"};
   report.diagnostics = {{"warning", "never-written", "y was not written", "kernel.npu:7", 3}};
   report.host_seconds = 0.5;
   report.simd_path = "baseline";

@@ -31,7 +31,9 @@ TEST(ReportText, SaysWhatAKernelEngineerLooksFor) {
   EXPECT_THAT(text, HasSubstr("[##########..........] 50.0 %"));
   EXPECT_THAT(text, HasSubstr("bus occupied 62.5 %, bursts 77"));
   EXPECT_THAT(text, HasSubstr("flag 12.5 %"));
-  EXPECT_THAT(text, HasSubstr("wait_flag mte2, vector, 0"));
+  EXPECT_THAT(text, HasSubstr("parts.inc:12  wait_flag mte2, vector, 0"));
+  EXPECT_THAT(text, HasSubstr("closest to its bound y[3]: off by 0.25 of 0.2 allowed"));
+  EXPECT_THAT(text, HasSubstr("3.5 ULP (7.5 allowed there), 0.25 absolute, 0.125 relative"));
   EXPECT_THAT(text, HasSubstr("FAILED: 2 of 64 elements out of bounds"));
   EXPECT_THAT(text, HasSubstr("y[3] = 1, expected 2"));
   EXPECT_THAT(text, HasSubstr("warning[never-written] kernel.npu:7: y was not written (3 times)"));
@@ -48,6 +50,14 @@ TEST(ReportText, LeavesOutWhatIsZeroOrWasNotAsked) {
   EXPECT_THAT(text, Not(HasSubstr("barrier")));
   for (const char* title : {"check", "findings", "hot spots", "regions"})
     EXPECT_THAT(text, Not(HasSubstr(std::string("\n") + title))) << title;
+}
+
+TEST(ReportText, AnExactResultDiffersNowhere) {
+  Report report = sound_report();
+  report.check = {};
+  report.check.requested = report.check.passed = true;
+  report.check.elements = 64;
+  EXPECT_THAT(to_text(report), HasSubstr("passed: 64 elements; no finite element is off\n"));
 }
 
 TEST(ReportText, ColourOnlyWhenAsked) {
