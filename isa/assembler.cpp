@@ -37,9 +37,9 @@ class Assembly final : public StatementHandler {
     header_.directive(directive, cursor);
   }
 
-  void instruction(Cursor& cursor, int main_line) override {
+  void instruction(Cursor& cursor, const SourcePlace& place) override {
     begin_body();
-    body_->instruction(cursor, main_line);
+    body_->instruction(cursor, place);
   }
 
   void macro_defined(const std::string& name) override {
@@ -80,16 +80,16 @@ Kernel assemble(const Source& source, const Target& target, const ParamValues& o
   Symbols symbols(&target);
   Problems problems;
   HeaderBuilder header(symbols, overrides, source.name);
-  BodyBuilder body(symbols, problems, header.header(), target, options);
-  Assembly assembly(header, &body, problems, source.name);
   Kernel kernel;
+  BodyBuilder body(symbols, problems, header.header(), target, options, kernel.files);
+  Assembly assembly(header, &body, problems, source.name);
   kernel.source_name = source.name;
   kernel.built_for = fingerprint(target);
-  kernel.source_lines = split_lines(source.text);
   try {
-    Expander(symbols, problems, options, assembly).run(source);
+    Expander(symbols, problems, options, kernel.files, assembly).run(source);
     assembly.end_header();
-    kernel.programs = body.finish({source.name, static_cast<int>(kernel.source_lines.size())});
+    const std::size_t lines = kernel.files.empty() ? 0 : kernel.files.front().lines.size();
+    kernel.programs = body.finish({source.name, static_cast<int>(lines)});
   } catch (const Stop&) {
     // The most errors are collected, or going on makes no sense.
   }
@@ -103,8 +103,9 @@ KernelHeader read_header(const Source& source, const ParamValues& overrides, con
   Problems problems;
   HeaderBuilder header(symbols, overrides, source.name);
   Assembly assembly(header, nullptr, problems, source.name);
+  std::vector<SourceFile> files;
   try {
-    Expander(symbols, problems, options, assembly).run(source);
+    Expander(symbols, problems, options, files, assembly).run(source);
     assembly.end_header();
   } catch (const Stop&) {
     // The body begins, or the most errors are collected.

@@ -15,7 +15,7 @@
 namespace npulab::isa {
 
 inline constexpr std::string_view kBinaryMagic = "NPUK";
-inline constexpr std::uint16_t kBinaryVersion = 1;
+inline constexpr std::uint16_t kBinaryVersion = 2;
 
 std::vector<std::byte> encode(const Kernel& kernel);             // all but the text of the source
 std::vector<std::byte> encode_for_hash(const Program& program);  // core type, strings and instructions

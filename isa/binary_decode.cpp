@@ -238,12 +238,24 @@ KernelHeader read_header(Reader& in) {
   return header;
 }
 
-Program read_program(Reader& in) {
+SourcePlace read_place(Reader& in, std::size_t files) {
+  const std::size_t at = in.offset();
+  SourcePlace place;
+  place.file = in.u32();
+  place.line = in.u32();
+  place.outer = in.u32();
+  if (place.line == 0 && place != SourcePlace{}) in.fail("bad-field", "a place without a line", at);
+  if (place.line != 0 && place.file >= files)
+    in.fail("bad-field", fmt::format("a line of file {} of {}", place.file, files), at);
+  return place;
+}
+
+Program read_program(Reader& in, std::size_t files) {
   Program program;
   program.core_type = in.word("a core type", true);
   const std::size_t strings = in.count(4, "strings");
   for (std::size_t i = 0; i < strings; ++i) program.strings.push_back(in.text());
-  constexpr std::size_t kLeastInstruction = 2 + 1 + 1 + 1 + 1 + 4;  // with its line
+  constexpr std::size_t kLeastInstruction = 2 + 1 + 1 + 1 + 1 + 12;  // with its place
   const std::size_t size = in.count(kLeastInstruction, "instructions");
   program.instructions.reserve(size);
   for (std::size_t i = 0; i < size; ++i) {
@@ -254,7 +266,7 @@ Program read_program(Reader& in) {
           (operand.imm < 0 || operand.imm >= static_cast<std::int64_t>(size)))
         in.fail("jump-range", fmt::format("goes to instruction {} of {}", operand.imm, size), at);
   }
-  for (std::size_t i = 0; i < size; ++i) program.lines.push_back(in.u32());
+  for (std::size_t i = 0; i < size; ++i) program.places.push_back(read_place(in, files));
   const std::size_t labels = in.count(8, "labels");
   for (std::size_t i = 0; i < labels; ++i) {
     std::string name = in.word("a label");
@@ -279,16 +291,21 @@ Kernel decode(std::span<const std::byte> bytes, const std::string& name) {
   const std::uint16_t version = in.u16();
   if (version != kBinaryVersion)
     in.fail("unknown-version",
-            fmt::format("version {}; this program reads version {}", version, kBinaryVersion), 4);
-  if (in.u16() != 0) in.fail("unused-field", "bits that version 1 does not use are set", 6);
+            fmt::format("version {}; this program reads version {}: assemble the kernel anew", version,
+                        kBinaryVersion),
+            4);
+  if (in.u16() != 0)
+    in.fail("unused-field", fmt::format("bits that version {} does not use are set", version), 6);
   Kernel kernel;
   kernel.source_name = name;
   kernel.header = read_header(in);
   kernel.built_for = in.text();
+  const std::size_t files = in.count(4, "files");
+  for (std::size_t i = 0; i < files; ++i) kernel.files.push_back({in.text(), {}});
   constexpr std::size_t kLeastProgram = 4 + 4 + 4 + 4;
   const std::size_t programs = in.count(kLeastProgram, "programs");
   if (programs == 0) in.fail("bad-field", "the kernel has no program");
-  for (std::size_t i = 0; i < programs; ++i) kernel.programs.push_back(read_program(in));
+  for (std::size_t i = 0; i < programs; ++i) kernel.programs.push_back(read_program(in, files));
   if (in.left() != 0) in.fail("trailing-bytes", fmt::format("{} bytes stand behind the kernel", in.left()));
   return kernel;
 }

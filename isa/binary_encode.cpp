@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "isa/binary.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "isa/table.hpp"
@@ -46,6 +48,27 @@ void write(Writer& out, const Instruction& instruction) {
   for (std::size_t i = 0; i < instruction.mod_count; ++i) {
     out.u8(static_cast<std::uint8_t>(instruction.mods[i].mod));
     write(out, instruction.mods[i].value);
+  }
+}
+
+// The names that binaries of one kernel share, wherever it lies. Control characters are not text.
+void write_files(Writer& out, const Kernel& kernel) {
+  out.u32(kernel.files.size());
+  for (std::size_t i = 0; i < kernel.files.size(); ++i) {
+    std::string name = kernel.short_name(i);
+    for (char& c : name)
+      if (static_cast<unsigned char>(c) < 0x20) c = '?';
+    out.string(name);
+  }
+}
+
+void write_places(Writer& out, const Kernel& kernel, const Program& program) {
+  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+    SourcePlace place = place_of(program, i);
+    if (place.line == 0 || place.file >= kernel.files.size()) place = {};
+    out.u32(place.file);
+    out.u32(place.line);
+    out.u32(place.outer);
   }
 }
 
@@ -96,11 +119,11 @@ std::vector<std::byte> encode(const Kernel& kernel) {
   out.u16(0);
   write(out, kernel.header);
   out.string(kernel.built_for);
+  write_files(out, kernel);
   out.u32(kernel.programs.size());
   for (const Program& program : kernel.programs) {
     write_code(out, program);
-    for (std::size_t i = 0; i < program.instructions.size(); ++i)
-      out.u32(i < program.lines.size() ? program.lines[i] : 0);
+    write_places(out, kernel, program);
     out.u32(program.labels.size());
     for (const auto& [name, index] : program.labels) {
       out.string(name);
@@ -127,23 +150,27 @@ std::uint64_t Kernel::hash() const {
 }
 
 std::string binary_markdown() {
-  return R"(Little-endian. `string` is a u32 count of bytes and the bytes; `list` is a u32 count and the items.
+  return fmt::format(
+      R"(Little-endian. `string` is a u32 count of bytes and the bytes; `list` is a u32 count and the items.
 
 | part | fields in order |
 |---|---|
-| kernel | `NPUK`, u16 version (1), u16 zero, header, string fingerprint of the machine it was assembled for (or empty), list of programs, nothing behind |
+| kernel | `NPUK`, u16 version ({}), u16 zero, header, string fingerprint of the machine it was assembled for (or empty), list of files (strings), list of programs, nothing behind |
 | header | string name, string purpose, list of parameters, list of tensors, string operation of the reference, list of its (string name, string value) in ascending order of name |
 | parameter | string name, i64 value, i64 default, i64 least, i64 most, string text |
 | tensor | string name, u8 element type, u8 direction (0 in, 1 out, 2 inout), list of i64 dimensions, i64 pitch, string text |
-| program | string core type, list of strings (names of regions), list of instructions, u32 source line of each instruction (0: unknown), list of labels (string name, u32 instruction) in ascending order of name |
+| program | string core type, list of strings (names of regions), list of instructions, a place for each instruction, list of labels (string name, u32 instruction) in ascending order of name |
+| place | u32 file (in the list of files), u32 line, u32 line of the first file that called the macro or included the file (or 0); all 0: unknown |
 | instruction | u16 code, u8 type, u8 type2, u8 operands, u8 modifiers, the operands, the modifiers |
 | operand | u8 kind, u8 register, u8 memory, u8 tensor, i64 immediate; 12 bytes |
 | modifier | u8 number, operand; ascending numbers |
 
 Fields that an operand of its kind does not use hold 255 (register, tensor) or 0 (memory, immediate). Floating
-immediates are the bits of a 64-bit float; the only NaN is 0x7ff8000000000000. A reader refuses anything else, with
-the offset of the byte.
-)";
+immediates are the bits of a 64-bit float; the only NaN is 0x7ff8000000000000. The first file is the kernel's own; the
+others are named as seen from its folder. A reader refuses anything else, other versions too, with the offset of the
+byte.
+)",
+      kBinaryVersion);
 }
 
 }  // namespace npulab::isa

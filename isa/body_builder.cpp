@@ -163,10 +163,12 @@ void BodyBuilder::label(const Token& name, const Cursor& cursor) {
   if (writer_.define_label(label_name(name.text))) return;
   const bool local = name.text.front() == '.';
   const std::uint32_t at = writer_.program().labels.at(label_name(name.text));
-  const std::uint32_t line = at < writer_.program().lines.size() ? writer_.program().lines[at] : 0;
+  const SourcePlace place = place_of(writer_.program(), at);
   cursor.fail("duplicate-label",
               fmt::format("label '{}' is already defined{}{}", spelled(name.text),
-                          line != 0 ? fmt::format(", at the instruction of line {}", line) : "",
+                          place.line != 0 ? fmt::format(", at the instruction of {}",
+                                                        line_text(place, files_, cursor.file()))
+                                          : "",
                           local ? "" : "; a label in a macro or .for is local when it begins with a dot"),
               name.column);
 }
@@ -178,7 +180,7 @@ void BodyBuilder::count_instruction(const Cursor& cursor) {
   throw Stop{};
 }
 
-void BodyBuilder::instruction(Cursor& cursor, int main_line) {
+void BodyBuilder::instruction(Cursor& cursor, const SourcePlace& place) {
   const Token& word = cursor.peek();
   if (lower_case(word.text) == kEndLoop) {
     end_loop(cursor);
@@ -191,10 +193,10 @@ void BodyBuilder::instruction(Cursor& cursor, int main_line) {
     Instruction typed;
     const InstructionInfo& row = opcode(word, typed, cursor);
     Parsed parsed = parse(cursor, row, typed);
-    emit(parsed, mnemonic, main_line);
+    emit(parsed, mnemonic, place);
   } catch (...) {  // its place is kept, so that labels and loops around it stay right
-    const std::size_t at = writer_.append({}, static_cast<std::uint32_t>(main_line));
-    places_.push_back(placed(mnemonic));
+    const std::size_t at = writer_.append({}, place);
+    places_.push_back({place, mnemonic.column, {}});
     if (lower_case(word.text) == info(Op::Loop).mnemonic) {
       writer_.open_loop(at);
       loop_places_.push_back(mnemonic);

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -24,26 +23,26 @@ std::string label_name(std::string_view text);
 class BodyBuilder {
  public:
   BodyBuilder(Symbols& symbols, Problems& problems, const KernelHeader& header, const Target& target,
-              const AssembleOptions& options)
+              const AssembleOptions& options, const std::vector<SourceFile>& files)
       : symbols_(symbols),
         problems_(problems),
         header_(header),
         first_(target),
         options_(options),
+        files_(files),
         target_(&target) {}
 
   void directive(Directive directive, Cursor& cursor);  // of Stage::body
   void label(const Token& name, const Cursor& cursor);
-  void instruction(Cursor& cursor, int main_line);
+  void instruction(Cursor& cursor, const SourcePlace& place);
   void macro_defined(const std::string& name) { macros_.push_back(name); }  // for suggestions
   void context(const std::string& text) { context_ = text; }
 
   std::vector<Program> finish(const Where& end);  // `end`: of the text
 
  private:
-  struct Place {                        // of an instruction in the text
-    const std::string* file = nullptr;  // in files_
-    int line = 0;
+  struct Place {  // of an instruction in the text
+    SourcePlace source;
     int column = 0;
     std::array<int, kMaxOperands> columns{};  // of the operands, 0 where there is none
   };
@@ -67,10 +66,7 @@ class BodyBuilder {
   void end_loop(Cursor& cursor);
   Parsed parse(Cursor& cursor, const InstructionInfo& row, const Instruction& typed);
   const InstructionInfo& opcode(const Token& word, Instruction& instruction, Cursor& cursor) const;
-  void emit(Parsed& parsed, const Where& mnemonic, int main_line);
-  Place placed(const Where& mnemonic) {
-    return {&*files_.insert(mnemonic.file).first, mnemonic.line, mnemonic.column, {}};
-  }
+  void emit(Parsed& parsed, const Where& mnemonic, const SourcePlace& source);
   Where where(const Place& place, const Part& part) const;  // of a part of the instruction
   void count_instruction(const Cursor& cursor);
 
@@ -79,10 +75,10 @@ class BodyBuilder {
   const KernelHeader& header_;
   const Target& first_;
   const AssembleOptions& options_;
-  const Target* target_;  // of the current program
+  const std::vector<SourceFile>& files_;  // that SourcePlace::file counts
+  const Target* target_;                  // of the current program
   ProgramWriter writer_;
   std::vector<Place> places_;
-  std::set<std::string> files_;
   std::vector<Where> loop_places_;
   std::vector<std::vector<Allocation>> allocations_;  // by space
   std::vector<Program> programs_;

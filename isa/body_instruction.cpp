@@ -98,10 +98,10 @@ BodyBuilder::Parsed BodyBuilder::parse(Cursor& cursor, const InstructionInfo& ro
   return parsed;
 }
 
-void BodyBuilder::emit(Parsed& parsed, const Where& mnemonic, int main_line) {
+void BodyBuilder::emit(Parsed& parsed, const Where& mnemonic, const SourcePlace& source) {
   Instruction& instruction = parsed.instruction;
   BufferOrigins origins{};
-  Place place = placed(mnemonic);
+  Place place{source, mnemonic.column, {}};
   for (ParsedOperand& one : parsed.operands) {
     const std::size_t i = instruction.operand_count++;
     if (info(info(instruction.op).format).slots[i].kinds == kind(OperandKind::imm) &&
@@ -123,7 +123,7 @@ void BodyBuilder::emit(Parsed& parsed, const Where& mnemonic, int main_line) {
       place_of.column = parsed.modifiers[finding.part.index].column;
     problems_.add(place_of, finding.code, finding.message + context_);
   }
-  const std::size_t at = writer_.append(instruction, static_cast<std::uint32_t>(main_line));
+  const std::size_t at = writer_.append(instruction, source);
   places_.push_back(place);
   if (loop) {
     writer_.open_loop(at);
@@ -135,7 +135,8 @@ void BodyBuilder::emit(Parsed& parsed, const Where& mnemonic, int main_line) {
 
 Where BodyBuilder::where(const Place& place, const Part& part) const {
   const bool operand = part.kind == PartKind::operand && place.columns[part.index] > 0;
-  return {*place.file, place.line, operand ? place.columns[part.index] : place.column};
+  return {files_[place.source.file].name, static_cast<int>(place.source.line),
+          operand ? place.columns[part.index] : place.column};
 }
 
 void BodyBuilder::end_loop(Cursor& cursor) {
@@ -160,7 +161,7 @@ void BodyBuilder::finish_program(const Where& end) {
   }
   check_capacity();
   if (problems_.empty()) {
-    for (const Finding& finding : check_flow(writer_.program(), *target_)) {
+    for (const Finding& finding : check_flow(writer_.program(), *target_, files_)) {
       const bool placed = finding.instruction < places_.size();
       problems_.add(placed ? where(places_[finding.instruction], finding.part) : end, finding.code,
                     finding.message);

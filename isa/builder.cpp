@@ -90,7 +90,7 @@ void Builder::emit(Op op, DType type, DType type2, std::vector<Operand> operands
   for (const Operand& one : operands) instruction.operands[instruction.operand_count++] = one;
   std::sort(mods.begin(), mods.end(), [](const ModValue& a, const ModValue& b) { return a.mod < b.mod; });
   for (const ModValue& one : mods) instruction.mods[instruction.mod_count++] = one;
-  writer_.append(instruction, line_);
+  writer_.append(instruction, {0, line_});
 }
 
 void Builder::emit(Op op, std::vector<Operand> operands, std::vector<ModValue> mods) {
@@ -146,6 +146,7 @@ Kernel Builder::finish(const std::vector<Target>& other_core_types) {
   writer_ = ProgramWriter();
   Kernel kernel = std::exchange(kernel_, Kernel{});
   kernel.source_name = kernel.header.name;
+  kernel.files = {{kernel.source_name, {}}};
   check(kernel, target_, other_core_types);
   return kernel;
 }

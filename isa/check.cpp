@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "isa/cursor.hpp"
 #include "isa/syntax.hpp"
 
@@ -12,15 +14,10 @@ namespace {
 
 constexpr std::size_t kNoLoop = static_cast<std::size_t>(-1);
 
-std::string line_of(const Program& program, std::size_t at) {
-  const std::uint32_t line = at < program.lines.size() ? program.lines[at] : 0;
-  return line == 0 ? fmt::format("instruction {}", at) : fmt::format("line {}", line);
-}
-
 class FlowChecker {
  public:
-  FlowChecker(const Program& program, const Target& target)
-      : program_(program), target_(target), innermost_(program.instructions.size(), kNoLoop) {}
+  FlowChecker(const Program& program, const Target& target, std::span<const SourceFile> files)
+      : program_(program), target_(target), files_(files), innermost_(program.instructions.size(), kNoLoop) {}
 
   std::vector<Finding> run() {
     const std::size_t size = program_.instructions.size();
@@ -40,6 +37,13 @@ class FlowChecker {
  private:
   void say(std::size_t at, Part part, std::string code, std::string message) {
     findings_.push_back({at, part, std::move(code), std::move(message)});
+  }
+  // The line of an instruction for a message about another one.
+  std::string line_of(std::size_t other, std::size_t at) const {
+    const SourcePlace place = place_of(program_, other);
+    if (place.line == 0) return fmt::format("instruction {}", other);
+    const std::uint32_t here = place_of(program_, at).file;
+    return line_text(place, files_, here < files_.size() ? files_[here].name : std::string_view());
   }
   std::size_t end_of(std::size_t loop) const {
     return static_cast<std::size_t>(program_.instructions[loop].operands[1].imm);
@@ -63,7 +67,7 @@ class FlowChecker {
                         end, kEndLoop));
       } else if (!open.empty() && end > static_cast<std::int64_t>(end_of(open.back()))) {
         say(at, part, "loop-end",
-            fmt::format("the loop ends behind the loop of {} around it", line_of(program_, open.back())));
+            fmt::format("the loop ends behind the loop of {} around it", line_of(open.back(), at)));
       } else {
         open.push_back(at);
         if (open.size() == target_.loop_depth + std::size_t{1})
@@ -77,8 +81,7 @@ class FlowChecker {
   void instruction(std::size_t at) {
     const Instruction& in = program_.instructions[at];
     if (in.op == Op::End && innermost_[at] != kNoLoop)
-      say(at, {}, "end-in-loop",
-          fmt::format("'end' stands in the loop of {}", line_of(program_, innermost_[at])));
+      say(at, {}, "end-in-loop", fmt::format("'end' stands in the loop of {}", line_of(innermost_[at], at)));
     if (in.op == Op::Loop) return;
     for (std::size_t i = 0; i < in.operand_count; ++i) {
       if (in.operands[i].kind != OperandKind::target) continue;
@@ -104,22 +107,24 @@ class FlowChecker {
       say(at, part, "loop-jump",
           fmt::format("jumps to {}, out of the loop of {}; to go on with its next turn, jump to a nop "
                       "before {}",
-                      line_of(program_, to), line_of(program_, from_loop), kEndLoop));
+                      line_of(to, at), line_of(from_loop, at), kEndLoop));
     else
       say(at, part, "loop-jump",
-          fmt::format("jumps to {}, into the loop of {}", line_of(program_, to), line_of(program_, to_loop)));
+          fmt::format("jumps to {}, into the loop of {}", line_of(to, at), line_of(to_loop, at)));
   }
 
   const Program& program_;
   const Target& target_;
+  std::span<const SourceFile> files_;
   std::vector<std::size_t> innermost_;  // loop around each instruction
   std::vector<Finding> findings_;
 };
 
 }  // namespace
 
-std::vector<Finding> check_flow(const Program& program, const Target& target) {
-  return FlowChecker(program, target).run();
+std::vector<Finding> check_flow(const Program& program, const Target& target,
+                                std::span<const SourceFile> files) {
+  return FlowChecker(program, target, files).run();
 }
 
 const Target& target_for(const std::string& core_type, const Target& target, std::span<const Target> others) {
@@ -148,10 +153,13 @@ void check(const Kernel& kernel, const Target& target, std::span<const Target> o
       const auto report = [&](const std::vector<Finding>& findings, std::size_t offset) {
         for (const Finding& finding : findings) {
           const std::size_t at = finding.instruction + offset;
-          const int line = at < program.lines.size() ? static_cast<int>(program.lines[at]) : 0;
-          const std::string place = line == 0 ? fmt::format("instruction {}: ", at) : "";
-          const int column = line == 0 ? static_cast<int>(at) + 1 : 0;
-          problems.add({kernel.source_name, line, column}, finding.code, place + finding.message);
+          Where where = kernel.where(program, at);
+          std::string message = finding.message;
+          if (where.line == 0) {
+            where.column = static_cast<int>(at) + 1;
+            message = fmt::format("instruction {}: {}", at, message);
+          }
+          problems.add(std::move(where), finding.code, std::move(message));
         }
       };
       bool sound = true;
@@ -161,7 +169,7 @@ void check(const Kernel& kernel, const Target& target, std::span<const Target> o
         sound = sound && shape.empty();
         if (shape.empty()) report(check_machine(program.instructions[at], kernel.header, own), at);
       }
-      if (sound) report(check_flow(program, own), 0);
+      if (sound) report(check_flow(program, own, kernel.files), 0);
     }
     if (kernel.programs.empty())
       problems.add({kernel.source_name}, "missing-end", "the kernel has no program");

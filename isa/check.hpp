@@ -45,8 +45,9 @@ std::vector<Finding> check_machine(const Instruction& instruction, const KernelH
                                    const Target& target, const BufferOrigins& origins = {});
 
 // Rules of control flow: targets in the program, loops nested within the machine's depth, no jumps into or
-// out of loop bodies, an end at the end.
-std::vector<Finding> check_flow(const Program& program, const Target& target);
+// out of loop bodies, an end at the end. `files`: those of the kernel.
+std::vector<Finding> check_flow(const Program& program, const Target& target,
+                                std::span<const SourceFile> files);
 
 // Throws Error(input) with up to 20 messages, one a line, each with the source line where it is known.
 void check(const Kernel& kernel, const Target& target);

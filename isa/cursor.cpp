@@ -63,7 +63,7 @@ std::string described(const Token& token) {
 
 void Problems::add(Where where, std::string code, std::string message) {
   constexpr std::size_t kMostProblems = 20;
-  if (!places_.insert({where.file, where.line, where.column}).second) return;
+  if (!places_.insert({where.file, where.line, where.column, where.from}).second) return;
   items_.push_back({std::move(where), std::move(code), std::move(message)});
   if (items_.size() >= kMostProblems) throw Stop{};
 }

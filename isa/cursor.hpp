@@ -84,7 +84,7 @@ class Problems {
     std::string message;
   };
   std::vector<Item> items_;
-  std::set<std::tuple<std::string, int, int>> places_;
+  std::set<std::tuple<std::string, int, int, std::string>> places_;
 };
 
 }  // namespace npulab::isa

@@ -24,6 +24,7 @@ std::string to_string(const Where& where) {
   std::string text = where.file;
   if (where.line > 0) text += ":" + std::to_string(where.line);
   if (where.line > 0 && where.column > 0) text += ":" + std::to_string(where.column);
+  if (!where.from.empty()) text += " (from " + where.from + ")";
   return text;
 }
 

@@ -25,9 +25,11 @@ struct Where {
   std::string file;
   int line = 0;
   int column = 0;
+  std::string from = {};  // the place that brought this text in (a macro call, an include), or empty
 };
 
-std::string to_string(const Where& where);  // "file:line:column", without the parts that are unknown
+// "file:line:column (from …)", without the parts that are unknown.
+std::string to_string(const Where& where);
 
 class Error : public std::runtime_error {
  public:

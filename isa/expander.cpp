@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <utility>
 
 #include "isa/expression.hpp"
 
@@ -52,7 +53,8 @@ const Expander::Text& Expander::load(const Source& source, std::uint32_t depth) 
   text.name = source.name;
   text.depth = depth;
   int number = 0;
-  for (const std::string& line : split_lines(source.text)) {
+  std::vector<std::string> lines = split_lines(source.text);
+  for (const std::string& line : lines) {
     ++number;
     try {
       text.lines.push_back(lex_line(line, text.name, number));
@@ -61,8 +63,22 @@ const Expander::Text& Expander::load(const Source& source, std::uint32_t depth) 
       text.lines.push_back(Line{{Token{}}, number});
     }
   }
+  text.file = file_index(source.name, std::move(lines));
   link(text);
   return text;
+}
+
+std::uint32_t Expander::file_index(const std::string& name, std::vector<std::string> lines) {
+  for (std::size_t i = 0; i < files_.size(); ++i)
+    if (files_[i].name == name) return static_cast<std::uint32_t>(i);
+  files_.push_back({name, std::move(lines)});
+  return static_cast<std::uint32_t>(files_.size() - 1);
+}
+
+SourcePlace Expander::place(const Text& text, std::size_t at) const {
+  const bool own = text.depth == 0 && calls_ == 0;
+  return {text.file, static_cast<std::uint32_t>(text.lines[at].number),
+          own ? 0 : static_cast<std::uint32_t>(main_line_)};
 }
 
 // Line that closes the block whose clause stands at this line; the line itself when none does.
@@ -82,7 +98,7 @@ void Expander::run_lines(const Text& text, std::size_t begin, std::size_t end, c
           fmt::format("blocks and macros stand more than {} within each other", kDeepest));
   for (std::size_t at = begin; at < end;) {
     const Line& line = text.lines[at];
-    if (text.depth == 0) main_line_ = line.number;
+    if (text.depth == 0 && calls_ == 0) main_line_ = line.number;
     std::size_t next = closing(text, at) + 1;
     try {
       next = run_line(text, at, scope);
@@ -157,7 +173,7 @@ void Expander::statement(const Text& text, std::size_t at, const Scope* scope) {
   } else if (const auto macro = macros_.find(first.text); macro != macros_.end()) {
     call(macro->second, cursor);
   } else {
-    handler_.instruction(cursor, main_line_);
+    handler_.instruction(cursor, place(text, at));
   }
 }
 

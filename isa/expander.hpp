@@ -19,15 +19,14 @@
 
 namespace npulab::isa {
 
-// Receives the plain statements in order. `main_line` is the line of the first source that stands for the
-// statement: its own, or that of the include it came from. May throw Error(input), Consequence, NeedsMachine
+// Receives the plain statements in order. May throw Error(input), Consequence, NeedsMachine
 // and Stop.
 class StatementHandler {
  public:
   virtual ~StatementHandler() = default;
   virtual void label(const Token& name, const Cursor& cursor) = 0;
   virtual void directive(Directive directive, Cursor& cursor) = 0;
-  virtual void instruction(Cursor& cursor, int main_line) = 0;
+  virtual void instruction(Cursor& cursor, const SourcePlace& place) = 0;
   virtual void macro_defined(const std::string& name) = 0;
   // Context that messages about the statements to come shall end with, like the macro call they come from.
   virtual void context(const std::string& text) = 0;
@@ -35,8 +34,10 @@ class StatementHandler {
 
 class Expander {
  public:
-  Expander(Symbols& symbols, Problems& problems, const AssembleOptions& options, StatementHandler& handler)
-      : symbols_(symbols), problems_(problems), options_(options), handler_(handler) {}
+  // Files that are read are put behind `files`, each name once.
+  Expander(Symbols& symbols, Problems& problems, const AssembleOptions& options,
+           std::vector<SourceFile>& files, StatementHandler& handler)
+      : symbols_(symbols), problems_(problems), options_(options), files_(files), handler_(handler) {}
 
   // Reads the whole text; errors go to `problems`. Stop passes through.
   void run(const Source& source);
@@ -52,6 +53,7 @@ class Expander {
     std::map<std::size_t, std::vector<std::string>>
         locals;               // names that the body of a .for or .macro defines
     std::uint32_t depth = 0;  // of includes
+    std::uint32_t file = 0;   // index in files_
   };
   struct MacroArgument {
     std::string name;
@@ -75,6 +77,8 @@ class Expander {
   };
 
   const Text& load(const Source& source, std::uint32_t depth);
+  std::uint32_t file_index(const std::string& name, std::vector<std::string> lines);
+  SourcePlace place(const Text& text, std::size_t at) const;
   void link(Text& text);
   void declare_local(Text& text, std::size_t owner, std::size_t line) const;
 
@@ -101,6 +105,7 @@ class Expander {
   Symbols& symbols_;
   Problems& problems_;
   const AssembleOptions& options_;
+  std::vector<SourceFile>& files_;
   StatementHandler& handler_;
   std::deque<Text> texts_;
   std::map<std::string, Macro, std::less<>> macros_;
@@ -109,7 +114,8 @@ class Expander {
   std::uint64_t steps_ = 0;
   unsigned includes_ = 0;
   unsigned depth_ = 0;
-  int main_line_ = 0;
+  unsigned calls_ = 0;  // of macros within each other
+  int main_line_ = 0;   // of the first source, outside of macros, that is being read
 };
 
 }  // namespace npulab::isa

@@ -100,12 +100,12 @@ void Expander::call(const Macro& macro, Cursor& cursor) {
   if (const auto locals = macro.text->locals.find(macro.line); locals != macro.text->locals.end())
     make_local(scope, locals->second);
   const std::string outer_context = context_;
-  const int outer_line = main_line_;
   context_ = fmt::format(" (in macro '{}', called at {}:{})", name.text, cursor.file(), cursor.line());
   handler_.context(context_);
+  ++calls_;
   run_lines(*macro.text, macro.line + 1, macro.text->next[macro.line], &scope);
+  --calls_;
   context_ = outer_context;
-  main_line_ = outer_line;
   handler_.context(context_);
 }
 

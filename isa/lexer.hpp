@@ -26,7 +26,6 @@ struct Token {
 struct Line {
   std::vector<Token> tokens;  // the last one is TokenKind::end
   int number = 0;             // from 1
-  std::uint32_t file = 0;
 };
 
 // One line without its line break. Comments (; and //) are dropped. Identifiers may hold dots and, before the

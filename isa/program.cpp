@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 #include <limits>
 
 #include "isa/error.hpp"
@@ -77,6 +78,30 @@ bool is_kernel_name(std::string_view name) {
     if (!good && kExtra.find(c) == std::string_view::npos) return false;
   }
   return true;
+}
+
+SourcePlace place_of(const Program& program, std::size_t instruction) {
+  return instruction < program.places.size() ? program.places[instruction] : SourcePlace{};
+}
+
+std::string line_text(const SourcePlace& place, std::span<const SourceFile> files, std::string_view here) {
+  if (place.file >= files.size() || files[place.file].name == here) return fmt::format("line {}", place.line);
+  return fmt::format("{}:{}", files[place.file].name, place.line);
+}
+
+Where Kernel::where(const Program& program, std::size_t instruction) const {
+  const SourcePlace place = place_of(program, instruction);
+  if (place.line == 0 || place.file >= files.size()) return {source_name};
+  Where where{files[place.file].name, static_cast<int>(place.line)};
+  if (place.outer != 0) where.from = line_text({0, place.outer}, files, where.file);
+  return where;
+}
+
+std::string Kernel::short_name(std::size_t file) const {
+  const std::filesystem::path path(files.at(file).name);
+  const std::filesystem::path beside =
+      path.lexically_relative(std::filesystem::path(files.front().name).parent_path());
+  return beside.empty() ? path.generic_string() : beside.generic_string();
 }
 
 }  // namespace npulab::isa

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "isa/dtype.hpp"
+#include "isa/error.hpp"
 #include "isa/instruction.hpp"
 
 namespace npulab::isa {
@@ -64,10 +66,23 @@ struct KernelHeader {
   Reference reference;          // operation empty when the kernel names none
 };
 
+// Where the text of an instruction stands; of a macro or an included file, the line in it.
+struct SourcePlace {
+  std::uint32_t file = 0;   // index in Kernel::files
+  std::uint32_t line = 0;   // 0: unknown
+  std::uint32_t outer = 0;  // line of the kernel's own file that called the macro or included the file, or 0
+  friend bool operator==(const SourcePlace&, const SourcePlace&) = default;
+};
+
+struct SourceFile {
+  std::string name;
+  std::vector<std::string> lines;  // empty when only the name is known, as from a binary
+};
+
 struct Program {
   std::string core_type;  // empty: the machine's first core type
   std::vector<Instruction> instructions;
-  std::vector<std::uint32_t> lines;  // source line of each instruction, 0 when unknown
+  std::vector<SourcePlace> places;  // of the instructions; behind its end: unknown
   std::map<std::string, std::uint32_t> labels;
   std::vector<std::string> strings;  // names of regions: Operand imm indexes this
 };
@@ -75,13 +90,21 @@ struct Program {
 struct Kernel {
   KernelHeader header;
   std::vector<Program> programs;
-  std::string built_for;                  // fingerprint of the target that it was assembled for, or empty
-  std::string source_name;                // file, for messages
-  std::vector<std::string> source_lines;  // empty when loaded from a binary
+  std::string built_for;          // fingerprint of the target that it was assembled for, or empty
+  std::string source_name;        // what it was read from, for messages
+  std::vector<SourceFile> files;  // of the text: the kernel's own, then those it includes
 
-  // FNV-1a over the binary form of the programs: core types, instructions and strings, without lines and
+  // FNV-1a over the binary form of the programs: core types, instructions and strings, without places and
   // labels.
   std::uint64_t hash() const;
+  // Place of an instruction for messages; the source alone when the line is unknown.
+  Where where(const Program& program, std::size_t instruction) const;
+  // Name of a file as seen from the folder of the kernel's own: the same wherever the kernel lies.
+  std::string short_name(std::size_t file) const;
 };
+
+SourcePlace place_of(const Program& program, std::size_t instruction);
+// "line 12" of a known line, or "file:12" when it stands in another file than `here`.
+std::string line_text(const SourcePlace& place, std::span<const SourceFile> files, std::string_view here);
 
 }  // namespace npulab::isa

@@ -5,9 +5,9 @@
 
 namespace npulab::isa {
 
-std::size_t ProgramWriter::append(const Instruction& instruction, std::uint32_t line) {
+std::size_t ProgramWriter::append(const Instruction& instruction, const SourcePlace& place) {
   program_.instructions.push_back(instruction);
-  program_.lines.push_back(line);
+  program_.places.push_back(place);
   return program_.instructions.size() - 1;
 }
 

@@ -29,7 +29,7 @@ class ProgramWriter {
   bool empty() const { return program_.instructions.empty() && program_.labels.empty(); }
   const Program& program() const { return program_; }
 
-  std::size_t append(const Instruction& instruction, std::uint32_t line);
+  std::size_t append(const Instruction& instruction, const SourcePlace& place);
   bool define_label(const std::string& name);  // at the next instruction; false when it exists
   void refer(std::size_t instruction, std::size_t operand, const std::string& label);
   std::int64_t string_index(const std::string& text);

@@ -392,8 +392,7 @@ void find_blocks(DecodedProgram& program, const config::CoreTypeConfig& core) {
 }  // namespace
 
 Where DecodedProgram::where(std::uint32_t pc) const {
-  const std::uint32_t line = pc < program->lines.size() ? program->lines[pc] : 0;
-  return {kernel->source_name, static_cast<int>(line), 0};
+  return kernel->where(*program, pc);
 }
 
 DecodedProgram decode(const isa::Kernel& kernel, const isa::Program& program, const config::Machine& machine,

@@ -11,7 +11,7 @@ void Diagnostics::add(Severity severity, std::string code, std::string message, 
   for (Diagnostic& known : all_) {
     // Without a line, as for outputs and binaries, the message tells places apart.
     const bool same_place = known.where.line == where.line && known.where.file == where.file &&
-                            (where.line != 0 || known.message == message);
+                            known.where.from == where.from && (where.line != 0 || known.message == message);
     if (known.code == code && same_place) {
       ++known.count;
       return;

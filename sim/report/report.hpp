@@ -45,6 +45,7 @@ struct Engine {
 };
 
 struct HotSpot {
+  std::string file;  // as seen from the folder of the kernel's own, empty when the line is not known
   std::uint32_t line = 0;
   std::string text;               // the source line, empty when the source is not known
   std::uint64_t starts = 0;       // instructions of this line that started, over all cores

@@ -105,7 +105,12 @@ struct Rows<HotSpot> {
   static constexpr auto list() {
     using T = HotSpot;
     return std::tuple{
-        row("line", &T::line, "", "line of the kernel's source; 0 when it is not known"),
+        row("file", &T::file, "",
+            "file that holds the line, as seen from the folder of the kernel's own; empty when it is not "
+            "known"),
+        row("line", &T::line, "",
+            "line of the text of these instructions: of a macro or an included file the line in it; 0 when "
+            "it is not known"),
         row("text", &T::text, "", "that line; empty when the source is not known"),
         row("starts", &T::starts, "instructions", "instructions of this line that started, over all cores"),
         row("wait_cycles", &T::wait_cycles, "cycles",
@@ -172,7 +177,9 @@ struct Rows<Diagnostic> {
     return std::tuple{row("severity", &T::severity, "", "error (the verdict is bad) or warning"),
                       row("code", &T::code, "", "kind of finding"),
                       row("message", &T::message, "", "what was found, for people"),
-                      row("where", &T::where, "", "file:line of the instruction"),
+                      row("where", &T::where, "",
+                          "file:line of the instruction; what a macro or an included file holds, with the "
+                          "line that brought it in"),
                       row("count", &T::count, "", "how often the same was found there")};
   }
 };

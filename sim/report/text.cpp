@@ -235,11 +235,11 @@ void Page::engines() {
 void Page::hot_spots() {
   if (report_.hot_spots.empty()) return;
   section("hot spots", "cycles that the stream waited before instructions of a line, over all cores");
-  Table table({"waited", "starts", "line", "source"}, {false, false, false, true});
+  Table table({"waited", "starts", "place", "source"}, {false, false, true, true});
   for (const HotSpot& spot : report_.hot_spots) {
     const std::size_t begin = std::min(spot.text.find_first_not_of(" \t"), spot.text.size());
     table.add({thousands(spot.wait_cycles), thousands(spot.starts),
-               spot.line > 0 ? std::to_string(spot.line) : "-", spot.text.substr(begin)});
+               spot.line > 0 ? fmt::format("{}:{}", spot.file, spot.line) : "-", spot.text.substr(begin)});
   }
   text_ += table.text();
 }

@@ -330,19 +330,24 @@ std::string Collector::held_up_by(const Least& most) const {
 }
 
 void Collector::hot_spots() {
-  std::map<std::uint32_t, report::HotSpot> by_line;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, report::HotSpot> by_line;
   const isa::Program& program = *shared_.program->program;
   for (std::size_t pc = 0; pc < shared_.lines->starts.size(); ++pc) {
-    const std::uint32_t line = pc < program.lines.size() ? program.lines[pc] : 0;
-    report::HotSpot& spot = by_line[line];
-    spot.line = line;
+    const isa::SourcePlace place = isa::place_of(program, pc);
+    report::HotSpot& spot = by_line[{place.file, place.line}];
+    spot.line = place.line;
     spot.starts += shared_.lines->starts[pc];
     spot.wait_cycles += shared_.lines->waits[pc];
   }
-  const std::vector<std::string>& source = shared_.program->kernel->source_lines;
-  for (auto& [line, spot] : by_line) {
+  const isa::Kernel& kernel = *shared_.program->kernel;
+  for (auto& [place, spot] : by_line) {
     if (spot.wait_cycles == 0) continue;
-    if (line > 0 && line <= source.size()) spot.text = source[line - 1];
+    const auto [file, line] = place;
+    if (line > 0 && file < kernel.files.size()) {
+      const std::vector<std::string>& lines = kernel.files[file].lines;
+      spot.file = kernel.short_name(file);
+      if (line <= lines.size()) spot.text = lines[line - 1];
+    }
     report_.hot_spots.push_back(spot);
   }
   std::stable_sort(
@@ -376,7 +381,8 @@ void Collector::findings() {
   std::vector<core::Diagnostic> all = shared_.diagnostics->all();
   // Cores ran in simulated time; their findings are told by place.
   std::stable_sort(all.begin(), all.end(), [](const core::Diagnostic& a, const core::Diagnostic& b) {
-    return a.where.line != b.where.line ? a.where.line < b.where.line : a.code < b.code;
+    return std::tie(a.where.file, a.where.line, a.where.from, a.code) <
+           std::tie(b.where.file, b.where.line, b.where.from, b.code);
   });
   for (const core::Diagnostic& d : all)
     report_.diagnostics.push_back({d.severity == core::Severity::error ? "error" : "warning", d.code,

@@ -69,6 +69,34 @@ def test_json_has_the_keys_that_others_rely_on() -> None:
     assert list(data)[-1] == "host"
 
 
+def test_hot_spots_are_the_lines_that_hold_the_instructions() -> None:
+    spots = report("run", "gemv/pipelined", "-D", "M=64", "-D", "K=256")["hot_spots"]
+    assert any(spot["file"].endswith(".inc") for spot in spots)
+    for spot in spots:
+        lines = (ROOT / "kernels/gemv" / spot["file"]).read_text(encoding="utf-8").splitlines()
+        assert lines[spot["line"] - 1] == spot["text"]
+        assert ".include" not in spot["text"]
+
+
+def test_places_survive_the_binary_form(tmp_path: Path) -> None:
+    words = ("--machine", "tiny", "-D", "M=8", "-D", "K=64")
+    binary = tmp_path / "k.npub"
+    good("asm", "gemv/vectorized", *words, "-o", binary)
+    places = [(spot["file"], spot["line"]) for spot in report("run", "gemv/vectorized", *words)["hot_spots"]]
+    assert places
+    spots = report("run", binary, *TINY)["hot_spots"]
+    assert [(spot["file"], spot["line"]) for spot in spots] == places
+    assert {spot["text"] for spot in spots} == {""}
+
+
+def test_stalls_name_the_included_line_and_what_included_it(tmp_path: Path) -> None:
+    (tmp_path / "wait.inc").write_text(".macro take id\n  wait_flag mte2, mte3, id\n.endm\n", encoding="utf-8")
+    kernel = tmp_path / "k.npu"
+    kernel.write_text('.kernel k\n.include "wait.inc"\n  take 0\n  end\n', encoding="utf-8")
+    message = refused("run", kernel, *TINY, status=3)
+    assert f"{tmp_path}/wait.inc:2 (from {kernel}:3)" in message
+
+
 def test_every_figure_and_counter_of_a_real_report_is_defined() -> None:
     page = (ROOT / "docs/report.md").read_text(encoding="utf-8")
     defined = set(re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE))

@@ -77,7 +77,7 @@ again:  copy tile[], A[row + BYTES], BYTES {count=BM, src_pitch=2*K}
   EXPECT_EQ(std::bit_cast<double>(at(kernel, 8).operands[2].imm), -1.5e-3);
   EXPECT_EQ(at(kernel, 10).operands[2].imm, 1);
   EXPECT_EQ(kernel.programs[0].strings.at(0), "done");
-  EXPECT_EQ(kernel.programs[0].lines.at(1), 19U);
+  EXPECT_EQ(kernel.programs[0].places.at(1), (SourcePlace{0, 19, 0}));
   EXPECT_EQ(kernel.programs[0].labels.at("again"), 1U);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "tests/isa/target_helper.hpp"
 
@@ -152,13 +153,83 @@ TEST(Expansion, IncludeIsRelativeAndBounded) {
     return Source{name, ".macro put x\nmov s0, x\n.endm\nput 3\n"};
   };
   const Kernel kernel = assemble(good, test::register_machine(), {}, options);
-  EXPECT_EQ(kernel.programs[0].lines, (std::vector<std::uint32_t>{1, 2, 3, 4}))
-      << "lines of the first source";
+  // Of the macro the line in its file, with the line of the kernel that brought it in.
+  EXPECT_EQ(kernel.programs[0].places,
+            (std::vector<SourcePlace>{{0, 1, 0}, {1, 2, 2}, {1, 2, 3}, {0, 4, 0}}));
+  ASSERT_EQ(kernel.files.size(), 2U);
+  EXPECT_EQ(kernel.files[1].name, "lib/a2.inc");
+  EXPECT_EQ(kernel.files[1].lines.at(1), "mov s0, x");
+  EXPECT_EQ(kernel.short_name(0), "k.npu");
+  EXPECT_EQ(kernel.short_name(1), "a2.inc");
+  EXPECT_EQ(to_string(kernel.where(kernel.programs[0], 1)), "lib/a2.inc:2 (from lib/k.npu:2)");
+  EXPECT_EQ(to_string(kernel.where(kernel.programs[0], 3)), "lib/k.npu:4");
 }
 
-TEST(Expansion, LinesAreThoseOfTheBody) {
+TEST(Expansion, PlacesAreThoseOfTheBody) {
   const Kernel kernel = assembled(".macro m\nnop\n.endm\nm\n.for i in 0..2\nnop\n.endfor\nend\n");
-  EXPECT_EQ(kernel.programs[0].lines, (std::vector<std::uint32_t>{2, 6, 6, 8}));
+  EXPECT_EQ(kernel.programs[0].places,
+            (std::vector<SourcePlace>{{0, 2, 4}, {0, 6, 0}, {0, 6, 0}, {0, 8, 0}}));
+  EXPECT_EQ(to_string(kernel.where(kernel.programs[0], 0)), "k.npu:2 (from line 4)");
+}
+
+TEST(Expansion, AMacroInAMacroComesFromTheOuterCall) {
+  const Kernel kernel = assembled(".macro inner\nnop\n.endm\n.macro outer\ninner\n.endm\nnop\nouter\nend\n");
+  EXPECT_EQ(kernel.programs[0].places, (std::vector<SourcePlace>{{0, 7, 0}, {0, 2, 8}, {0, 9, 0}}));
+}
+
+TEST(Expression, TheLeastIntegerCanBeWrittenInDecimal) {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  const auto value = [](const std::string& text) {
+    return assembled("mov s0, " + text + "\nend\n").programs[0].instructions[0].operands[1].imm;
+  };
+  EXPECT_EQ(value("-9223372036854775808"), kLeast);
+  EXPECT_EQ(value("(- 9_223_372_036_854_775_808) + 1"), kLeast + 1);
+  EXPECT_EQ(value("0 ? -9223372036854775808 : 5"), 5);
+  for (const char* text :
+       {"9223372036854775808", "+9223372036854775808", "0 - 9223372036854775808", "~9223372036854775808",
+        "-(9223372036854775808)", "-9223372036854775809", "--9223372036854775808"})
+    EXPECT_EQ(refusal(std::string("mov s0, ") + text + "\nend\n").code, "value-range") << text;
+  const Kernel kernel = assembled(".param N = -9223372036854775808 in -9223372036854775808..0\nend\n");
+  EXPECT_EQ(kernel.header.params[0].value, kLeast);
+}
+
+TEST(Expansion, FilesAreNamedAsSeenFromTheKernel) {
+  Kernel kernel;
+  for (const char* name : {"/a/b/k.npu", "/a/b/k.inc", "/a/c/d.inc", "far.inc"})
+    kernel.files.push_back({name, {}});
+  EXPECT_EQ(kernel.short_name(0), "k.npu");
+  EXPECT_EQ(kernel.short_name(1), "k.inc");
+  EXPECT_EQ(kernel.short_name(2), "../c/d.inc");
+  EXPECT_EQ(kernel.short_name(3), "far.inc") << "no way leads from one to the other";
+  kernel.files = {{"k.npu", {}}, {"part/d.inc", {}}};
+  EXPECT_EQ(kernel.short_name(1), "part/d.inc");
+}
+
+TEST(Expansion, MessagesAboutOtherFilesNameThem) {
+  AssembleOptions options;
+  options.include = [](const std::string& name) {
+    return Source{name, "loop 2\nend\nendloop\nagain: nop\n"};
+  };
+  try {
+    assemble({"k.npu", "nop\nloop 3\n.include \"b.inc\"\nagain: nop\nendloop\nend\n"},
+             test::register_machine(), {}, options);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "k.npu:4:1: label 'again' is already defined, at the instruction of b.inc:4; a label "
+                 "in a macro or .for is local when it begins with a dot");
+  }
+  try {
+    assemble({"k.npu", "nop\nloop 3\n.include \"b.inc\"\nbeq s0, 1, out\nendloop\nout: end\n"},
+             test::register_machine(), {}, options);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "b.inc:2:1: 'end' stands in the loop of line 1\n"
+        "k.npu:4:12: jumps to line 6, out of the loop of line 2; to go on with its next turn, jump to a "
+        "nop before endloop");
+  }
 }
 
 std::string repeated(const std::string& text, int count) {

@@ -163,7 +163,7 @@ TEST(RoundTrip, HeaderAndPrograms) {
   EXPECT_EQ(again.programs[0].labels, kernel.programs[0].labels);
   EXPECT_EQ(again.header.params.at(0).default_value, 40);
   const Kernel decoded = decode(encode(kernel), "x");
-  EXPECT_EQ(decoded.programs[0].lines, kernel.programs[0].lines);
+  EXPECT_EQ(decoded.programs[0].places, kernel.programs[0].places);
   for (const KernelHeader* header : {&again.header, &decoded.header}) {
     EXPECT_EQ(header->name, "a/b-c_d.e");
     EXPECT_EQ(header->doc, "first \"line\"\nsecond");
@@ -177,6 +177,23 @@ TEST(RoundTrip, HeaderAndPrograms) {
     EXPECT_EQ(header->tensors.at(1).direction, Direction::out);
     EXPECT_EQ(header->reference.arguments, kernel.header.reference.arguments);
   }
+}
+
+TEST(RoundTrip, PlacesAndFiles) {
+  AssembleOptions options;
+  options.include = [](const std::string& name) { return Source{name, ".macro m\nnop\n.endm\nnop\n"}; };
+  const auto kernel_in = [&](const std::string& folder) {
+    return assemble({folder + "k.npu", ".include \"lib/a.inc\"\nm\nend\n"}, test::register_machine(), {},
+                    options);
+  };
+  const Kernel kernel = kernel_in("/some/where/");
+  const std::vector<std::byte> bytes = encode(kernel);
+  EXPECT_EQ(bytes, encode(kernel_in("")));  // the same wherever it lies
+  const Kernel decoded = decode(bytes, "k.npub");
+  EXPECT_EQ(decoded.programs[0].places, kernel.programs[0].places);
+  EXPECT_EQ(to_string(decoded.where(decoded.programs[0], 1)), "lib/a.inc:2 (from k.npu:2)");
+  EXPECT_EQ(encode(decoded), bytes);
+  EXPECT_EQ(kernel.hash(), test::assembled("nop\nnop\nend\n").hash());
 }
 
 TEST(RoundTrip, HashIgnoresLinesAndLabels) {
@@ -271,9 +288,11 @@ TEST(Binary, FieldsThatMustBeAtRestAreChecked) {
     return {};
   };
   EXPECT_EQ(code(bytes), "");
-  bytes[4] = std::byte{2};
-  EXPECT_EQ(code(bytes), "unknown-version");
-  bytes[4] = std::byte{1};
+  for (const int other : {0, 1, kBinaryVersion + 1}) {
+    bytes[4] = static_cast<std::byte>(other);
+    EXPECT_EQ(code(bytes), "unknown-version");
+  }
+  bytes[4] = static_cast<std::byte>(kBinaryVersion);
   bytes[6] = std::byte{1};
   EXPECT_EQ(code(bytes), "unused-field");
   bytes[0] = std::byte{'n'};

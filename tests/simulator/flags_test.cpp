@@ -336,5 +336,13 @@ TEST(Flags, Barriers_hold_their_engine_only) {
   EXPECT_GE(mark("barrier all"), 49U);
 }
 
+// Macros of the kernel: the place is the line in the body, and the call is named too.
+TEST(Flags, PlacesOfMacrosAreTheirLinesAndTheirCalls) {
+  const Outcome hangs = outcome(".macro take id\nwait_flag mte2, vector, id\n.endm\ntake 0\nend\n");
+  ASSERT_TRUE(hangs.stalled()) << hangs.text();
+  const std::string first = hangs.text();
+  EXPECT_NE(first.find(" (from line "), std::string::npos) << first;
+}
+
 }  // namespace
 }  // namespace npulab
