@@ -76,7 +76,7 @@ def run_tutorial(checkout: Path, kernel: str) -> subprocess.CompletedProcess[str
 def test_tutorial_breaks_as_it_says(without: str, status: int, checkout: Path) -> None:
     result = run_tutorial(checkout, tutorial().replace(without, "nop", 1))
     assert result.returncode == status
-    said = [line for line in (result.stdout + result.stderr).splitlines() if re.search(r"add\.npu:\d+", line)]
+    said = [line for line in (result.stdout + result.stderr).splitlines() if re.search(r"add\.npu:\d+:", line)]
     assert said
     for line in said:
         assert line.strip() in readme()
