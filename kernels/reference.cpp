@@ -27,6 +27,17 @@ constexpr ReferenceOperation kOperations[] = {
      "exact, then "
      "f32(sum) * scale[row] * out_scale[0], each rounded to f32, then rounded to the type of y",
      &gemv_reference},
+    {"gemm",
+     "A=TENSOR, B=TENSOR, C=TENSOR, trans_a=(0 | 1), trans_b=(0 | 1), operands=TYPE [, alpha_e6=(INTEGER)] "
+     "[, beta_e6=(INTEGER)] [, parts=(NUMBER)]",
+     "C = alpha A B + beta C of matrices, of batches of them or (B, C) of a column; B rounded to the type of "
+     "the "
+     "operands, alpha and beta in millionths, beta = 0 unless given. Floating: within the bound of fused "
+     "steps "
+     "in "
+     "f32 in any order and of sums of `parts` of them, then each operation rounded once. Integers: exact, "
+     "wrapping at 32 bits",
+     &gemm_reference},
     {"transpose", "x=TENSOR, y=TENSOR", "y[n, m] = x[m, n], bit for bit; x and y may be one tensor",
      &transpose_reference},
     {"nd_to_nz", "x=TENSOR, y=TENSOR",
@@ -301,20 +312,32 @@ void ReferenceArguments::refuse(const std::string& argument, const std::string& 
                           reference_.header.reference.operation, reference_.header.name, argument, rule));
 }
 
-const isa::Tensor& ReferenceArguments::tensor(const std::string& argument, std::size_t dimensions) const {
+const isa::Tensor& ReferenceArguments::tensor(const std::string& argument) const {
   const auto& given = reference_.header.reference.arguments;
   const auto name = given.find(argument);
   if (name == given.end()) refuse(argument, "it is missing");
   std::vector<std::string> names;
   for (const isa::Tensor& tensor : reference_.header.tensors) {
     names.push_back(tensor.name);
-    if (tensor.name != name->second) continue;
-    if (tensor.shape.size() != dimensions)
-      refuse(argument, fmt::format("tensor '{}' has {} dimensions, {} are needed", tensor.name,
-                                   tensor.shape.size(), dimensions));
-    return tensor;
+    if (tensor.name == name->second) return tensor;
   }
   refuse(argument, fmt::format("there is no tensor '{}'{}", name->second, suggestion(name->second, names)));
+}
+
+const isa::Tensor& ReferenceArguments::tensor(const std::string& argument, std::size_t dimensions) const {
+  const isa::Tensor& found = tensor(argument);
+  if (found.shape.size() != dimensions)
+    refuse(argument, fmt::format("tensor '{}' has {} dimensions, {} are needed", found.name,
+                                 found.shape.size(), dimensions));
+  return found;
+}
+
+std::size_t ReferenceArguments::dimensions(const std::string& argument, std::size_t most) const {
+  const isa::Tensor& found = tensor(argument);
+  if (found.shape.empty() || found.shape.size() > most)
+    refuse(argument, fmt::format("tensor '{}' has {} dimensions, 1 to {} are needed", found.name,
+                                 found.shape.size(), most));
+  return found.shape.size();
 }
 
 TensorData ReferenceArguments::input(const std::string& argument, std::size_t dimensions) const {

@@ -28,11 +28,13 @@ class ReferenceArguments {
   std::optional<TensorData> optional_input(const std::string& argument, std::size_t dimensions) const;
   const isa::Tensor& output(const std::string& argument, std::size_t dimensions) const;
   isa::DType type(const std::string& argument) const;
+  std::size_t dimensions(const std::string& argument, std::size_t most) const;  // of a tensor, at least 1
   std::int64_t number(const std::string& argument) const;
   bool has(const std::string& argument) const;
   [[noreturn]] void refuse(const std::string& argument, const std::string& rule) const;
 
  private:
+  const isa::Tensor& tensor(const std::string& argument) const;
   const isa::Tensor& tensor(const std::string& argument, std::size_t dimensions) const;
 
   const ReferenceCase& reference_;
@@ -41,6 +43,9 @@ class ReferenceArguments {
 // y = A x; with `scale` and i32 sums y = scale * (A x), with `out_scale` as well y = out_scale * scale * (A
 // x).
 std::vector<ExpectedTensor> gemv_reference(const ReferenceCase& reference);
+
+// C = alpha A B + beta C.
+std::vector<ExpectedTensor> gemm_reference(const ReferenceCase& reference);
 
 // Data that is moved and never looked at.
 std::vector<ExpectedTensor> transpose_reference(const ReferenceCase& reference);

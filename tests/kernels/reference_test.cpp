@@ -179,7 +179,7 @@ TEST(Reference, RefusalsNameTheRule) {
   isa::KernelHeader header = header_of(fine);
   header.reference.operation = "";
   EXPECT_EQ(code(header), "no-reference");
-  header.reference.operation = "gemm";
+  header.reference.operation = "gemmv";
   EXPECT_EQ(code(header), "unknown-reference");
   header = header_of(fine);
   header.reference.arguments.erase("x");
