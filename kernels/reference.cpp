@@ -114,6 +114,20 @@ constexpr ReferenceOperation kOperations[] = {
      "is x * "
      "(1 / step) to the nearest i8; exact",
      &dynamic_gemv_reference},
+    {"attention", "Q=TENSOR, K=TENSOR, V=TENSOR, O=TENSOR, block=NUMBER [, causal=(0 | 1)] [, keys=NUMBER]",
+     "O = softmax(Q K^T / sqrt(d)) V for each head [heads, queries, d], with the first `keys` of K and V; "
+     "causal: query i "
+     "sees the keys up to i + keys - queries. Zeros where nothing but -Inf is seen. Within the running error "
+     "of blocks of "
+     "at most `block` keys under a running maximum, P in f16, sums in f32",
+     &attention_reference},
+    {"attention_scores", "Q=TENSOR, K=TENSOR, P=TENSOR [, q_scale=TENSOR, k_scale=TENSOR]",
+     "P = Q K^T / sqrt(d) for each head, within the bound of chains in f32; of i8 exact: f32(sum) * "
+     "(k_scale[key] * "
+     "(q_scale[head] * (1 / sqrt(d)))), each rounded to f32, then to the type of P",
+     &attention_scores_reference},
+    {"attention_values", "P=TENSOR, V=TENSOR, O=TENSOR",
+     "O = P V for each head, within the bound of chains in f32", &attention_values_reference},
 };
 
 constexpr std::size_t kMostWorst = 10;

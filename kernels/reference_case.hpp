@@ -76,4 +76,9 @@ std::vector<ExpectedTensor> percentile_reference(const ReferenceCase& reference)
 std::vector<ExpectedTensor> grouped_gemv_reference(const ReferenceCase& reference);
 std::vector<ExpectedTensor> dynamic_gemv_reference(const ReferenceCase& reference);
 
+// attention_reference.cpp
+std::vector<ExpectedTensor> attention_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> attention_scores_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> attention_values_reference(const ReferenceCase& reference);
+
 }  // namespace npulab::kernels

@@ -139,7 +139,16 @@ Bounded F32Arithmetic::rsqrt(Bounded a) const {
 Bounded F32Arithmetic::added(double value, double error, double magnitude, std::uint64_t terms) const {
   std::uint64_t levels = kPartialSumLevels;
   while ((std::uint64_t{1} << (levels - kPartialSumLevels)) < lanes_) ++levels;
-  const double growth = growth_of(limits_.roundoff, (terms + lanes_ - 1) / lanes_ + levels);
+  return summed(value, error, magnitude, terms,
+                growth_of(limits_.roundoff, (terms + lanes_ - 1) / lanes_ + levels));
+}
+
+Bounded F32Arithmetic::chain(double value, double magnitude, std::uint64_t terms) const {
+  return summed(value, 0, magnitude, terms, growth_of(limits_.roundoff, terms));
+}
+
+Bounded F32Arithmetic::summed(double value, double error, double magnitude, std::uint64_t terms,
+                              double growth) const {
   Bounded result{value, 0, false};
   if (!std::isfinite(value)) {
     result.wild = saturate_;  // what an infinity becomes then depends on where in the sum it stands

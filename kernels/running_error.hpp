@@ -50,6 +50,9 @@ class F32Arithmetic {
   Bounded rsqrt(Bounded a) const;
   Bounded total(std::span<const Bounded> terms) const;
   Bounded total_of_squares(std::span<const Bounded> terms) const;
+  // A sum of exact products as matrix units have it: one fused rounding each, in a chain. `value` is the
+  // exact sum, `magnitude` that of the finite products without their signs.
+  Bounded chain(double value, double magnitude, std::uint64_t terms) const;
 
   // Rounded to the type of an output.
   Expectation expectation(Bounded a, isa::DType type) const;
@@ -57,6 +60,7 @@ class F32Arithmetic {
  private:
   Bounded rounded(Bounded exact, double roundings = 1) const;
   Bounded added(double value, double error, double magnitude, std::uint64_t terms) const;
+  Bounded summed(double value, double error, double magnitude, std::uint64_t terms, double growth) const;
 
   std::uint64_t lanes_;
   bool saturate_;
