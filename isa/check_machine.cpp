@@ -34,7 +34,7 @@ class MachineChecker {
     for (std::size_t i = 0; i < in_.operand_count; ++i) operand(i);
     for (std::size_t i = 0; i < in_.mod_count; ++i) modifier(i);
     if (findings_.empty() && row_.family == Family::Transfer) copy();
-    if (findings_.empty() && row_.format == Format::Flag) flag();
+    if (findings_.empty() && (row_.format == Format::SetFlag || row_.format == Format::WaitFlag)) flag();
     return std::move(findings_);
   }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "isa/cursor.hpp"
@@ -200,12 +201,18 @@ class Evaluator {
         name.column);
   }
 
+  static bool takes_name(Function function) {
+    return function == Function::size || function == Function::has || function == Function::bytes ||
+           function == Function::bits;
+  }
+
   std::int64_t call(const FunctionInfo& row, const Token& name) {
     cursor_.expect("(", row.usage);
-    if (row.function == Function::size || row.function == Function::bytes || row.function == Function::bits) {
+    if (takes_name(row.function)) {
       const Token& argument = cursor_.identifier("a name", row.usage);
-      const std::int64_t value =
-          row.function == Function::size ? space_size(argument) : type_size(row, argument);
+      const std::int64_t value = row.function == Function::size  ? space_size(argument)
+                                 : row.function == Function::has ? machine_has(argument)
+                                                                 : type_size(row, argument);
       cursor_.expect(")", row.usage);
       return value;
     }
@@ -229,6 +236,16 @@ class Evaluator {
                                suggestion(spelled(space.text), space_names(*target))),
                    space.column);
     return static_cast<std::int64_t>(target->spaces[*index].bytes);
+  }
+
+  std::int64_t machine_has(const Token& token) const {
+    const Target* target = symbols_.target();
+    if (target == nullptr) throw NeedsMachine{cursor_.where(token.column), std::string(token.text)};
+    const auto& engines = target->engines;
+    return space_named(*target, token.text) ||
+                   std::find(engines.begin(), engines.end(), token.text) != engines.end()
+               ? 1
+               : 0;
   }
 
   std::int64_t type_size(const FunctionInfo& row, const Token& type) const {
@@ -280,6 +297,7 @@ class Evaluator {
         return k;
       }
       case Function::size:
+      case Function::has:
       case Function::bytes:
       case Function::bits:
         break;

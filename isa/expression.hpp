@@ -11,7 +11,7 @@ namespace npulab::isa {
 class Cursor;
 class Symbols;
 
-enum class Function : std::uint8_t { min, max, abs, ceildiv, align, log2ceil, size, bytes, bits };
+enum class Function : std::uint8_t { min, max, abs, ceildiv, align, log2ceil, size, has, bytes, bits };
 
 struct FunctionInfo {
   Function function;
@@ -20,7 +20,7 @@ struct FunctionInfo {
   std::string_view usage;
   std::string_view meaning;
 };
-inline constexpr std::array<FunctionInfo, 9> kFunctions{{
+inline constexpr std::array<FunctionInfo, 10> kFunctions{{
     {Function::min, "min", 2, "min(a, b)", "the smaller"},
     {Function::max, "max", 2, "max(a, b)", "the larger"},
     {Function::abs, "abs", 1, "abs(a)", "the magnitude"},
@@ -28,6 +28,7 @@ inline constexpr std::array<FunctionInfo, 9> kFunctions{{
     {Function::align, "align", 2, "align(a, b)", "a rounded up to a multiple of b; a >= 0, b > 0"},
     {Function::log2ceil, "log2ceil", 1, "log2ceil(a)", "the smallest k with 2^k >= a; a > 0"},
     {Function::size, "size", 1, "size(SPACE)", "bytes of a memory of the machine"},
+    {Function::has, "has", 1, "has(NAME)", "1 if the machine has a memory or an engine of that name, else 0"},
     {Function::bytes, "bytes", 1, "bytes(TYPE)",
      "bytes of an element; refused for types that fill no whole byte"},
     {Function::bits, "bits", 1, "bits(TYPE)", "bits of an element"},

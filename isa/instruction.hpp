@@ -81,6 +81,7 @@ enum class Mod : std::uint8_t {
   a_pitch,
   b_pitch,
   c_pitch,
+  operands,
   kCount
 };
 inline constexpr std::size_t kModCount = static_cast<std::size_t>(Mod::kCount);

@@ -56,7 +56,7 @@ struct PredefinedName {
   std::int64_t (*value)(const Target&);
   std::string_view meaning;
 };
-inline constexpr std::array<PredefinedName, 4> kPredefinedNames{{
+inline constexpr std::array<PredefinedName, 6> kPredefinedNames{{
     {"VREGS",
      [](const Target& t) {
        return t.form == OperandForm::ub ? std::int64_t{0} : static_cast<std::int64_t>(t.vector_registers);
@@ -72,6 +72,14 @@ inline constexpr std::array<PredefinedName, 4> kPredefinedNames{{
      "vector registers that one operand of OPBYTES takes"},
     {"CORES", [](const Target& t) { return static_cast<std::int64_t>(t.cores); },
      "number of cores of the machine"},
+    {"ARRAY_ROWS",
+     [](const Target& t) { return t.matrix ? static_cast<std::int64_t>(t.matrix->rows) : std::int64_t{0}; },
+     "rows of the systolic array; 0 where there is none"},
+    {"ARRAY_COLUMNS",
+     [](const Target& t) {
+       return t.matrix ? static_cast<std::int64_t>(t.matrix->columns) : std::int64_t{0};
+     },
+     "columns of it"},
 }};
 
 bool is_definable_name(std::string_view name);  // letters, digits and _, without a meaning of its own

@@ -127,6 +127,7 @@ constexpr std::array kCopyMods{Mod::count,      Mod::src_pitch,  Mod::dst_pitch,
                                Mod::src_pitch2, Mod::dst_pitch2, Mod::pad_to,    Mod::layout};
 constexpr std::array kPostMods{Mod::round,  Mod::count, Mod::src_pitch, Mod::dst_pitch,
                                Mod::layout, Mod::scale, Mod::scale_at,  Mod::relu};
+constexpr std::array kSetMods{Mod::operands};
 constexpr std::array kScalarMemoryMods{Mod::inc};
 
 constexpr std::array<FormatInfo, static_cast<std::size_t>(Format::kCount)> kFormats{{
@@ -150,7 +151,8 @@ constexpr std::array<FormatInfo, static_cast<std::size_t>(Format::kCount)> kForm
     {Format::Tile, "Tile", kTile, {}},
     {Format::Copy, "Copy", kCopy, kCopyMods},
     {Format::Post, "Post", kPost, kPostMods},
-    {Format::Flag, "Flag", kFlag, {}},
+    {Format::SetFlag, "SetFlag", kFlag, kSetMods},
+    {Format::WaitFlag, "WaitFlag", kFlag, {}},
     {Format::Barrier, "Barrier", kBarrier, {}},
     {Format::ScalarUnary, "ScalarUnary", kScalarUnary, {}},
     {Format::ScalarBinary, "ScalarBinary", kScalarBinary, {}},
@@ -238,6 +240,9 @@ constexpr std::array<ModInfo, kModCount> kMods{{
      "bytes from one row of A to the next (of blocks: from one row or column of blocks; default: no gap)"},
     {Mod::b_pitch, "b_pitch", ModKind::number, true, 0, kMost32, "the same for B"},
     {Mod::c_pitch, "c_pitch", ModKind::number, true, 0, kMost32, "the same for C"},
+    {Mod::operands, "operands", ModKind::number, false, 0, 1,
+     "1: the flag is set once everything before it has read its operands, which products do before their "
+     "results are there (default 0)"},
 }};
 
 constexpr std::array<std::string_view, 5> kRoundNames{"rne", "rtz", "rdn", "rup", "rna"};

@@ -48,8 +48,9 @@ std::string fingerprint(const Target& t) {
                       t.vector_types);
   if (t.matrix) {
     const MatrixLimits& matrix = *t.matrix;
-    text += fmt::format(",{},{},{},{},{},{},{}", static_cast<unsigned>(matrix.kind), matrix.a, matrix.b,
-                        matrix.c, matrix.bias, matrix.sparse_list, matrix.sparse_structured);
+    text += fmt::format(",{},{},{},{},{},{},{},{},{}", static_cast<unsigned>(matrix.kind), matrix.a, matrix.b,
+                        matrix.c, matrix.bias, matrix.sparse_list, matrix.sparse_structured, matrix.rows,
+                        matrix.columns);
     for (const MatrixShape& one : matrix.types)
       text += fmt::format(",{} {} {} {} {}", name(one.a), name(one.b), one.m, one.k, one.n);
   }

@@ -50,6 +50,8 @@ struct MatrixLimits {
   std::uint8_t bias = 0;  // 0: no bias
   bool sparse_list = false;
   bool sparse_structured = false;
+  unsigned rows = 0;  // of a systolic array; 0 otherwise
+  unsigned columns = 0;
   std::vector<MatrixShape> types;
 
   // The row of these types, b = none meaning a; nullptr when the unit does not multiply them.

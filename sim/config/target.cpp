@@ -71,6 +71,10 @@ void add_matrix(const CoreTypeConfig& core, isa::Target& target) {
   if (matrix.types.empty()) return;
   isa::MatrixLimits limits;
   limits.kind = matrix.kind;
+  if (matrix.kind == isa::MatrixKind::systolic) {
+    limits.rows = matrix.rows;
+    limits.columns = matrix.columns;
+  }
   limits.sparse_list = matrix.sparsity == Sparsity::list || matrix.sparsity == Sparsity::any;
   limits.sparse_structured = matrix.sparsity == Sparsity::structured || matrix.sparsity == Sparsity::any;
   if (has_matrix_engine(core)) {

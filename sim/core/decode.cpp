@@ -395,6 +395,22 @@ Where DecodedProgram::where(std::uint32_t pc) const {
   return kernel->where(*program, pc);
 }
 
+namespace {
+
+// Whether the time of an instruction, or what comes behind it, depends on values of tensors.
+bool values_steer(const isa::Instruction& instruction, const config::MatrixConfig& matrix) {
+  const isa::Format format = isa::info(instruction.op).format;
+  if (format == isa::Format::MatrixProduct)
+    return matrix.kind == isa::MatrixKind::systolic && matrix.zero_skip == config::ZeroSkip::slices;
+  if (format == isa::Format::SparseProduct) {
+    const Operand* structured = instruction.mod(Mod::structured);
+    return structured == nullptr || structured->kind == OperandKind::sreg || structured->imm == 0;
+  }
+  return instruction.op == Op::Lds || instruction.op == Op::Vext || instruction.op == Op::Vgather;
+}
+
+}  // namespace
+
 DecodedProgram decode(const isa::Kernel& kernel, const isa::Program& program, const config::Machine& machine,
                       const config::CoreTypeConfig& core, const isa::Target& target,
                       std::span<const std::uint64_t> tensor_base) {
@@ -406,10 +422,9 @@ DecodedProgram decode(const isa::Kernel& kernel, const isa::Program& program, co
   for (const isa::Instruction& instruction : program.instructions) {
     result.ops.push_back(decoder.decode(instruction));
     result.hot.push_back(hot_part(result.ops.back()));
-    const Op op = instruction.op;
-    if (!result.values_steer_time && (op == Op::Lds || op == Op::Vext || op == Op::Vgather)) {
+    if (!result.values_steer_time && values_steer(instruction, core.matrix)) {
       result.values_steer_time = true;
-      result.value_steered_by = isa::info(op).mnemonic;
+      result.value_steered_by = isa::info(instruction.op).mnemonic;
     }
   }
   find_blocks(result, core);

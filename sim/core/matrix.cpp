@@ -273,12 +273,31 @@ void check_operand(const MatrixOperand& operand, const DecodedProgram& program, 
 }
 
 // The sums of every row begin from the bias.
-void spread_bias(const MatrixProduct& product, CoreState& state) {
+void spread_bias(const MatrixProduct& product, CoreState& state, const values::MatrixTarget& sums) {
   const values::MatrixView bias = view_of(*product.bias, state);
-  const values::MatrixTarget sums{state.buffer(product.c.space).data() + product.c.offset, product.c.form};
   for (std::uint64_t i = 0; i < product.m; ++i)
     for (std::uint64_t j = 0; j < product.n; ++j)
       values::set_element(sums, i, j, values::element(bias, 0, j));
+}
+
+// Where the sums of a product grow: in the array when they come from it or stay there, else in C.
+values::MatrixTarget sums_of(const MatrixProduct& product, CoreState& state, bool held) {
+  std::byte* c = state.buffer(product.c.space).data() + product.c.offset;
+  if (!product.hold && !held) return {c, product.c.form};
+  state.array_sums.resize(product.c.bytes);
+  if (product.accumulate && !held) std::copy_n(c, product.c.bytes, state.array_sums.begin());
+  return {state.array_sums.data(), product.c.form};
+}
+
+// C has its sums, unless they stay in the array.
+void give_sums(const MatrixProduct& product, CoreState& state, const values::MatrixTarget& sums) {
+  if (product.hold) return;
+  memory::LocalBuffer& buffer = state.buffer(product.c.space);
+  const bool here = sums.data == buffer.data() + product.c.offset;
+  for_each_run(product.c, [&](std::uint64_t offset, std::uint64_t bytes) {
+    if (!here) std::copy_n(sums.data + (offset - product.c.offset), bytes, buffer.data() + offset);
+    buffer.mark_written(offset, bytes);
+  });
 }
 
 // A packed A as rows, in `room`.
@@ -330,11 +349,12 @@ std::uint64_t execute_product(const MatrixProduct& product, const DecodedProgram
   check_operand(product.index, program, product.pc, state);
   check_operand(product.b, program, product.pc, state);
   if (product.accumulate && !held) check_operand(product.c, program, product.pc, state);
+  values::MatrixMultiply multiply;
+  multiply.c = sums_of(product, state, held);
   if (product.bias) {
     check_operand(*product.bias, program, product.pc, state);
-    spread_bias(product, state);
+    spread_bias(product, state, multiply.c);
   }
-  values::MatrixMultiply multiply;
   std::vector<std::byte> room;
   try {
     multiply.a = product.sparse ? unpacked(product, state, room) : view_of(product.a, state);
@@ -345,17 +365,10 @@ std::uint64_t execute_product(const MatrixProduct& product, const DecodedProgram
                 program.where(product.pc));
   }
   multiply.b = view_of(product.b, state);
-  memory::LocalBuffer& sums = state.buffer(product.c.space);
-  multiply.c = {sums.data() + product.c.offset, product.c.form};
   multiply.accumulate = product.accumulate || product.bias.has_value();
   multiply.saturate = state.saturate;
   const values::MatrixCounts counts = values::mma(multiply, state.matrix_scratch);
-  for_each_run(product.c, [&](std::uint64_t offset, std::uint64_t bytes) {
-    if (product.hold)
-      sums.mark_unwritten(offset, bytes);
-    else
-      sums.mark_written(offset, bytes);
-  });
+  give_sums(product, state, multiply.c);
   return counts.out_of_range;
 }
 

@@ -137,7 +137,7 @@ struct DecodedProgram {
   std::vector<HotOp> hot;  // by pc
   std::vector<Block> blocks;
   std::vector<std::int32_t> block_at;  // by pc: index of the block that begins there, or -1
-  bool values_steer_time = false;      // lds, vext, vgather: timing cannot be had without values
+  bool values_steer_time = false;      // lds, vgather and so on: timing cannot be had without values
   std::string value_steered_by;        // mnemonic of the first such instruction
 
   Where where(std::uint32_t pc) const;

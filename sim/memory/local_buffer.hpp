@@ -77,9 +77,6 @@ class LocalBuffer {
     if (shadow_.empty()) shadow_.resize((config_.bytes + kWordBits - 1) / kWordBits);
     set_bits(shadow_.data(), offset, offset + n);
   }
-  void mark_unwritten(std::uint64_t offset, std::uint64_t n) {
-    if (!shadow_.empty()) clear_bits(shadow_.data(), offset, offset + n);
-  }
 
   // Cycles that one access to `count` elements takes, the first at `offset`, each `stride` bytes (0 and
   // negative too) after the one before: the most distinct words that fall on one bank, over the bank's ports.

@@ -51,6 +51,7 @@ struct QueueEntry {
   std::uint32_t pc = 0;
   std::uint64_t cycle = 0;  // dispatched: the engine sees it from here on
   core::FlagId flag;
+  bool operands = false;  // set: once what is before has read its operands
   core::Transfer transfer;
   std::unique_ptr<core::MicroOp> op;  // vector
   std::unique_ptr<core::MatrixProduct> product;

@@ -309,6 +309,7 @@ bool FrontEnd::sync(const core::MicroOp& op) {
         if (!queue_has_room(flag.source)) return false;
         QueueEntry item = entry(QueueEntry::Kind::set, timer_.issue(pc_));
         item.flag = flag;
+        item.operands = op.has(isa::Mod::operands) && op.mod(isa::Mod::operands).value == 1;
         push(flag.source, std::move(item));
       }
       break;

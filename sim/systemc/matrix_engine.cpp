@@ -74,8 +74,10 @@ bool MatrixEngine::sync_entry(QueueEntry& entry) {
   const Where where = unit_.shared.program->where(entry.pc);
   switch (entry.kind) {
     case QueueEntry::Kind::set:
-      unit_.publish(entry.flag,
-                    std::max(core(since), finished_) + unit_.shared.core->sync.flag_latency_cycles, where);
+      unit_.publish(
+          entry.flag,
+          std::max(core(since), entry.operands ? 0 : finished_) + unit_.shared.core->sync.flag_latency_cycles,
+          where);
       pop(core(since));
       return true;
     case QueueEntry::Kind::wait: {

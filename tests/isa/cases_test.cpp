@@ -27,7 +27,8 @@ TEST(Fields, IS_01_every_modifier_keeps_its_range) {
         }
       for (const Slot& slot : info(row.format).slots) {
         Operand& operand = in.operands[in.operand_count++];
-        for (const OperandKind one : {OperandKind::sreg, OperandKind::vreg, OperandKind::view})
+        for (const OperandKind one :
+             {OperandKind::sreg, OperandKind::vreg, OperandKind::view, OperandKind::engine})
           if ((slot.kinds & kind(one)) != 0) operand.kind = one;
         if (operand.kind != OperandKind::view) operand.reg = 0;
       }

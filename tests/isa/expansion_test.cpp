@@ -50,9 +50,19 @@ TEST(Expression, ValuesOfFunctionsAndNames) {
   EXPECT_EQ(value_of("log2ceil(0x7fffffffffffffff)"), 63);
   EXPECT_EQ(value_of("size(ub) + bytes(f32) + bits(i4)"), 65536 + 4 + 4);
   EXPECT_EQ(value_of("VREGS * 1000000 + OPBYTES * 1000 + REGS_PER_OP * 100 + CORES"), 128'032'232);
+  EXPECT_EQ(value_of("has(ub) + 10 * has(mte2) + 100 * has(gm) + 1000 * has(shim_in)"), 111);
+  EXPECT_EQ(value_of("ARRAY_ROWS + ARRAY_COLUMNS"), 0) << "no systolic array";
   EXPECT_EQ(value_of("1_000 + 0xff + 0b101 + 0XA"), 1270);
   EXPECT_EQ(value_of("0xffffffffffffffff"), -1);
   EXPECT_EQ(value_of("-0x7fffffffffffffff - 1"), INT64_MIN);
+}
+
+TEST(Expression, RowsAndColumnsOfAnArray) {
+  Target target = test::matrix_machine(MatrixKind::systolic);
+  target.matrix->rows = 5;
+  target.matrix->columns = 7;
+  const Kernel kernel = assembled("mov s0, ARRAY_ROWS * 10 + ARRAY_COLUMNS\nend\n", target);
+  EXPECT_EQ(kernel.programs.at(0).instructions.at(0).operands[1].imm, 57);
 }
 
 TEST(Expression, OverflowIsRefused) {

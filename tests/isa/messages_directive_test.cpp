@@ -27,7 +27,7 @@ constexpr Case kCases[] = {
     {".param M = 5 in 4..1\nend\n", false,
      "k.npu:1:17: the range 4..1 is empty"},
     {".param M = K\n.const Z = M + 1\nend\n", false,
-     "k.npu:1:12: undefined name 'K'; known: VREGS, OPBYTES, REGS_PER_OP, CORES, min, max, abs, ceildiv, align, log2ceil, size, bytes, …"},
+     "k.npu:1:12: undefined name 'K'; known: VREGS, OPBYTES, REGS_PER_OP, CORES, ARRAY_ROWS, ARRAY_COLUMNS, min, max, abs, ceildiv, align, log2ceil, …"},
     {".param M = 1\n.param M = 2\nend\n", false,
      "k.npu:2:8: 'M' is already a parameter, defined at k.npu:1:8"},
     {".param v3 = 1\nend\n", false,

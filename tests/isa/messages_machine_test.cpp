@@ -89,7 +89,7 @@ constexpr Case kCases[] = {
     {"mov s32, 1\nend\n", false,
      "k.npu:1:5: s32: machine 'regs' has 32 scalar registers, s0…s31"},
     {"mov s0, A\nend\n", false,
-     "k.npu:1:9: undefined name 'A'; known: VREGS, OPBYTES, REGS_PER_OP, CORES, min, max, abs, ceildiv, align, log2ceil, size, bytes, …"},
+     "k.npu:1:9: undefined name 'A'; known: VREGS, OPBYTES, REGS_PER_OP, CORES, ARRAY_ROWS, ARRAY_COLUMNS, min, max, abs, ceildiv, align, log2ceil, …"},
     {"vld.f32 v0, ub[s1 + s2]\nend\n", false,
      "k.npu:1:21: a view adds at most one scalar register"},
     {"vld.f32 v0, ub[v1]\nend\n", false,

@@ -30,7 +30,8 @@ std::string operand_text(const InstructionInfo& row, std::size_t index, DType ty
   if (row.format == Format::Region) return variant % 2 == 0 ? "\"part \\\"one\\\"\"" : "\"two\"";
   if (row.family == Family::Transfer && index < 2)
     return index == 0 ? "ub[s1 + 64]" : variant % 2 == 0 ? "A[s2 - 32]" : "gm[4096]";
-  if (row.format == Format::Flag && index < 2) return index == 0 ? "mte2" : "vector";
+  if ((row.format == Format::SetFlag || row.format == Format::WaitFlag) && index < 2)
+    return index == 0 ? "mte2" : "vector";
   offer(OperandKind::vreg, std::to_string(index * 32).insert(0, "v"));
   offer(OperandKind::lane, "v32[1]");
   offer(OperandKind::sreg, "s5");

@@ -289,6 +289,51 @@ TEST(MatrixRun, NU_11_integer_sums_are_exact_and_wrap_where_they_leave_i32) {
   EXPECT_EQ(wrapped(wraps.report), 1U);
 }
 
+// What C held before stays there until the sums come out of the array.
+TEST(MatrixRun, held_sums_leave_c_alone) {
+  const auto first = run_product("gemm.f32 4, 4, 4, a, b, c\n", 4, 4, 4);
+  const auto result =
+      run_product("gemm.f32 4, 4, 4, a, b, c\ngemm.f32 4, 4, 2, a, b, c {a_pitch=16, hold=1}\n", 4, 4, 4);
+  EXPECT_TRUE(result.report.diagnostics.empty());
+  EXPECT_EQ(result.outputs.at("C"), first.outputs.at("C"));
+}
+
+// Sums in C move into the array, and out again by a product of depth 0.
+TEST(MatrixRun, sums_move_into_the_array_and_out) {
+  const auto whole = run_product("gemm.f32 4, 4, 8, a, b, c\n", 4, 4, 8);
+  const auto parts = run_product(
+      "gemm.f32 4, 4, 3, a, b, c {a_pitch=32}\n"
+      "gemm.f32 4, 4, 5, a[12], b[48], c {a_pitch=32, accumulate=1, hold=1}\n"
+      "gemm.f32 4, 4, 0, a, b, c {accumulate=1}\n",
+      4, 4, 8);
+  EXPECT_TRUE(parts.report.diagnostics.empty());
+  EXPECT_EQ(parts.outputs.at("C"), whole.outputs.at("C"));
+}
+
+// The flag comes when the last step has entered, not when the sums are out: rows + (m - 1) + (n - 1) earlier.
+TEST(MatrixRun, a_flag_for_operands_comes_before_the_sums) {
+  const auto cycles = [](const std::string& modifier) {
+    return run_product("gemm.f32 4, 4, 16, a, b, c\nset_flag matrix, mte1, 3" + modifier +
+                           "\nwait_flag matrix, mte1, 3\ncopy a[], a1[], 64\nset_flag mte1, scalar, 3\n"
+                           "wait_flag mte1, scalar, 3\nset_flag scalar, fix, 3\nwait_flag scalar, fix, 3\n",
+                       4, 4, 16)
+        .report.cycles;
+  };
+  EXPECT_EQ(cycles("") - cycles(" {operands=1}"), 10U);
+}
+
+TEST(MatrixRun, time_that_hangs_on_values_is_not_had_without_them) {
+  auto options = test::one_core();
+  options.timing_only = true;
+  const std::vector<std::string> skip{"core_types.core.matrix.zero_skip=slices"};
+  try {
+    run_product("gemm.f32 4, 4, 4, a, b, c\n", 4, 4, 4, skip, options);
+    FAIL() << "not refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), "values-steer-time");
+  }
+}
+
 TEST(MatrixRun, sums_left_in_the_array_must_go_on) {
   const auto result = run_product("gemm.f32 4, 4, 4, a, b, c {hold=1}\ngemm.f32 4, 4, 4, a, b, c\n", 4, 4, 4);
   ASSERT_EQ(result.report.diagnostics.size(), 1U);
