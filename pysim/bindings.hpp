@@ -23,6 +23,7 @@ void bind_errors(py::module_& module);
 void bind_machine(py::module_& module);
 void bind_kernel(py::module_& module);
 void bind_simulation(py::module_& module);
+void bind_packing(py::module_& module);
 
 // Objects become dicts in the same order, arrays lists.
 py::object to_python(const nlohmann::ordered_json& value);

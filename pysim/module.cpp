@@ -88,6 +88,7 @@ PYBIND11_MODULE(_core, module) {
   python::bind_machine(module);
   python::bind_kernel(module);
   python::bind_simulation(module);
+  python::bind_packing(module);
   module.def("version", &version);
   module.def("element_types", &python::element_types,
              "By name: bits, and NumPy's type string or the name in ml_dtypes.");

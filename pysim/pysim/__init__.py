@@ -13,6 +13,7 @@ from pysim import _core
 from pysim._errors import Error, InputError, InternalError, StallError, VerdictError
 from pysim._kernel import DEFAULT_MACHINE, Kernel, assemble, kernel_info, kernels
 from pysim._machine import Machine, machines
+from pysim._packing import pack_2_4, pack_sparse, unpack_2_4, unpack_sparse
 from pysim._result import Result
 from pysim._section import Section
 from pysim._simulation import Simulation, run
@@ -34,5 +35,9 @@ __all__ = [
     "kernel_info",
     "kernels",
     "machines",
+    "pack_2_4",
+    "pack_sparse",
     "run",
+    "unpack_2_4",
+    "unpack_sparse",
 ]
