@@ -38,6 +38,10 @@ constexpr ReferenceOperation kOperations[] = {
      "f32 in any order and of sums of `parts` of them, then each operation rounded once. Integers: exact, "
      "wrapping at 32 bits",
      &gemm_reference},
+    {"sparse_gemm", "values=TENSOR, places=TENSOR, B=TENSOR, C=TENSOR, group=(NUMBER), trans_b=(0 | 1)",
+     "gemm with A packed: with group = 0 two of every four along a row, else the same number of slots for "
+     "each `group` columns of a row, places counted from the first of them",
+     &sparse_gemm_reference},
     {"transpose", "x=TENSOR, y=TENSOR", "y[n, m] = x[m, n], bit for bit; x and y may be one tensor",
      &transpose_reference},
     {"nd_to_nz", "x=TENSOR, y=TENSOR",

@@ -46,6 +46,8 @@ std::vector<ExpectedTensor> gemv_reference(const ReferenceCase& reference);
 
 // C = alpha A B + beta C.
 std::vector<ExpectedTensor> gemm_reference(const ReferenceCase& reference);
+// With A packed.
+std::vector<ExpectedTensor> sparse_gemm_reference(const ReferenceCase& reference);
 
 // Data that is moved and never looked at.
 std::vector<ExpectedTensor> transpose_reference(const ReferenceCase& reference);

@@ -57,7 +57,7 @@ class CoreState {
   std::vector<std::unique_ptr<memory::LocalBuffer>> buffers;  // by space - 1
   values::MatrixScratch matrix_scratch;
   std::vector<std::byte> array_sums;  // that stay in a systolic array, in the form of C
-  std::uint64_t flops = 0;  // of operations whose lane count is not fixed
+  std::uint64_t flops = 0;            // of operations whose lane count is not fixed
   const isa::Target& target;
   const std::uint32_t id;
   const std::uint32_t count;
