@@ -375,10 +375,10 @@ TEST(Post, refusals_say_what_where_and_the_rule) {
     EXPECT_NE(said.find(message), std::string::npos) << line << " -> " << said;
   }
   EXPECT_EQ(refusal("mov s1, 15348\nfixpipe.f16.f32 ub[0], l1[s1], 19 {layout=nz2nd}"), "none");
-  EXPECT_NE(refusal("fixpipe.f16.f32 l1[0], A[0], 8 {scale_at=0}",
-                    {"core_types.core.dma.mte2.paths.1.post=true"})
-                .find("has no buffer of factors for scale_at"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal("fixpipe.f16.f32 l1[0], A[0], 8 {scale_at=0}", {"core_types.core.dma.mte2.paths.1.post=true"})
+          .find("has no buffer of factors for scale_at"),
+      std::string::npos);
 }
 
 TEST(Post, factors_that_nothing_wrote_and_factors_that_change_meanwhile_are_found) {
