@@ -74,43 +74,97 @@ struct Case {
   double bar;  // most times the reference; 0: none stated
 };
 
-void gemv(int m, int k) {
-  constexpr Case kCases[] = {
-      {"gemv/mixed (f16 in, f32 sums), timing + values", "gemv/mixed", false, 6.0},
-      {"gemv/register_blocked (f16 sums), timing + values", "gemv/register_blocked", false, 0},
-      {"gemv/pipelined (f16 sums), timing + values", "gemv/pipelined", false, 0},
-      {"gemv/f32, timing + values", "gemv/f32", false, 0},
-      {"gemv/mixed, timing only", "gemv/mixed", true, 0},
-  };
-  std::vector<float> a(static_cast<std::size_t>(m) * static_cast<std::size_t>(k), 0.5F);
-  std::vector<float> x(static_cast<std::size_t>(k), 0.25F);
-  std::vector<float> y(static_cast<std::size_t>(m));
-  const auto reference = [&] {
-    cblas_sgemv(CblasRowMajor, CblasNoTrans, m, k, 1.0F, a.data(), k, x.data(), 1, 0.0F, y.data(), 1);
-  };
-  fmt::print("GEMV {} x {} on ascend910_opsblas, 32 cores, against OpenBLAS sgemv, {} rounds in turn\n", m, k,
-             kRounds);
-  for (const Case& c : kCases) {
+// What a group of cases is measured against.
+struct Reference {
+  const char* name;
+  std::function<void()> work;
+};
+
+void compare(const std::vector<Case>& cases, const isa::ParamValues& params, const Reference& reference) {
+  for (const Case& c : cases) {
     SimulationOptions options;
     options.timing_only = c.timing_only;
-    Job job(c.kernel, "ascend910_opsblas", {{"M", m}, {"K", k}}, options);
+    Job job(c.kernel, "ascend910_opsblas", params, options);
     std::vector<double> simulated;
     std::vector<double> blas;
     std::vector<double> ratios;
     std::uint64_t instructions = 0;
     job.run();
-    reference();
+    reference.work();
     for (int round = 0; round < kRounds; ++round) {
       simulated.push_back(time_of([&] { instructions = job.run().instructions; }));
-      blas.push_back(time_of(reference));
+      blas.push_back(time_of(reference.work));
       ratios.push_back(simulated.back() / blas.back());
     }
     const double seconds = median(simulated);
-    fmt::print("  {:<52} {:7.2f} ms  sgemv {:6.2f} ms  ratio {:6.2f}{}  {:6.1f} M instructions/s\n", c.name,
-               seconds * 1e3, median(blas) * 1e3, median(ratios),
+    fmt::print("  {:<52} {:7.2f} ms  {} {:6.2f} ms  ratio {:6.2f}{}  {:6.1f} M instructions/s\n", c.name,
+               seconds * 1e3, reference.name, median(blas) * 1e3, median(ratios),
                c.bar > 0 ? fmt::format(" (bar {})", c.bar) : "",
                static_cast<double>(instructions) / seconds / 1e6);
   }
+}
+
+void gemv(int m, int k) {
+  std::vector<float> a(static_cast<std::size_t>(m) * static_cast<std::size_t>(k), 0.5F);
+  std::vector<float> x(static_cast<std::size_t>(k), 0.25F);
+  std::vector<float> y(static_cast<std::size_t>(m));
+  fmt::print("GEMV {} x {} on ascend910_opsblas, 32 cores, against OpenBLAS sgemv, {} rounds in turn\n", m, k,
+             kRounds);
+  compare({{"gemv/mixed (f16 in, f32 sums), timing + values", "gemv/mixed", false, 6.0},
+           {"gemv/register_blocked (f16 sums), timing + values", "gemv/register_blocked", false, 0},
+           {"gemv/pipelined (f16 sums), timing + values", "gemv/pipelined", false, 0},
+           {"gemv/f32, timing + values", "gemv/f32", false, 0},
+           {"gemv/mixed, timing only", "gemv/mixed", true, 0}},
+          {{"M", m}, {"K", k}}, {"sgemv", [&] {
+                                   cblas_sgemv(CblasRowMajor, CblasNoTrans, m, k, 1.0F, a.data(), k, x.data(),
+                                               1, 0.0F, y.data(), 1);
+                                 }});
+}
+
+// C[m x n] = A[m x k] B[k x n] by OpenBLAS, on numbers that are not all alike.
+class Sgemm {
+ public:
+  Sgemm(int m, int n, int k) : m_(m), n_(n), k_(k), a_(filled(m, k)), b_(filled(k, n)), c_(filled(m, n)) {}
+  void operator()() {
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m_, n_, k_, 1.0F, a_.data(), k_, b_.data(), n_,
+                0.0F, c_.data(), n_);
+  }
+
+ private:
+  static std::vector<float> filled(int rows, int columns) {
+    std::vector<float> values(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 7) * 0.25F - 0.75F;
+    return values;
+  }
+  int m_, n_, k_;
+  std::vector<float> a_, b_, c_;
+};
+
+void gemm(int size) {
+  fmt::print("GEMM {0} x {0} x {0} on ascend910_opsblas, 32 cores, against OpenBLAS sgemm ({1})\n", size,
+             openblas_get_corename());
+  Sgemm sgemm(size, size, size);
+  compare({{"gemm/double_buffered (f16), timing + values", "gemm/double_buffered", false, 2.5},
+           {"gemm/double_buffered (f16), timing only", "gemm/double_buffered", true, 0.7},
+           {"gemm/double_buffered_i8, timing + values", "gemm/double_buffered_i8", false, 0}},
+          {{"M", size}, {"N", size}, {"K", size}}, {"sgemm", [&] { sgemm(); }});
+}
+
+void attention(int heads, int length, int depth) {
+  fmt::print(
+      "attention, {} heads, {} x {}, on ascend910_opsblas, against its two products by OpenBLAS sgemm\n",
+      heads, length, depth);
+  Sgemm scores(length, length, depth);
+  Sgemm values(length, depth, length);
+  compare({{"attention/flash (f16), timing + values", "attention/flash", false, 0},
+           {"attention/flash (f16), timing only", "attention/flash", true, 0}},
+          {{"heads", heads}, {"kv_heads", heads}, {"S", length}, {"L", length}, {"d", depth}},
+          {"sgemm", [&] {
+             for (int head = 0; head < heads; ++head) {
+               scores();
+               values();
+             }
+           }});
 }
 
 // A small kernel again and again: what one run costs beside its instructions.
@@ -150,5 +204,7 @@ int main(int argc, char** argv) {
   npulab::start_up();
   npulab::small_runs();
   npulab::gemv(size, size);
+  npulab::gemm(1024);
+  npulab::attention(8, 1024, 64);
   return 0;
 }

@@ -23,7 +23,10 @@ PROGRAMS = [Path(name) for name in os.environ.get("NPULAB_PROGRAMS", str(BUILD /
 RUNS = int(os.environ.get("NPULAB_RUNS", "1"))
 WALL_CLOCK = "host"  # the section of the report that may differ
 
-KERNELS = [path.relative_to("kernels").with_suffix("").as_posix() for path in shipped("kernels/*.npu")]
+NAMES = [path.relative_to("kernels").with_suffix("").as_posix() for path in shipped("kernels/*.npu")]
+# One run takes one kernel of each family: what differs in its type alone, as NAME_f32 beside NAME, is for the nightly runs.
+TYPED = re.compile(r"(_(f32|f16|bf16|i8|master))+$")
+KERNELS = [name for name in NAMES if RUNS > 1 or TYPED.sub("", name) == name or TYPED.sub("", name) not in NAMES]
 MACHINES = [path.stem for path in shipped("configs/*.yaml")]
 # Sizes with tails, by the kernels' own words for them; a kernel that refuses them runs at its defaults.
 SMALL = {"M": 37, "N": 67, "K": 77, "T": 13, "V": 41, "D": 67}
