@@ -24,7 +24,7 @@ RUNS = int(os.environ.get("NPULAB_RUNS", "1"))
 WALL_CLOCK = "host"  # the section of the report that may differ
 
 NAMES = [path.relative_to("kernels").with_suffix("").as_posix() for path in shipped("kernels/*.npu")]
-# One run takes one kernel of each family: what differs in its type alone, as NAME_f32 beside NAME, is for the nightly runs.
+# One run takes one kernel of each family; what differs in its type alone, as NAME_f32 beside NAME, is for nightly runs.
 TYPED = re.compile(r"(_(f32|f16|bf16|i8|master))+$")
 KERNELS = [name for name in NAMES if RUNS > 1 or TYPED.sub("", name) == name or TYPED.sub("", name) not in NAMES]
 MACHINES = [path.stem for path in shipped("configs/*.yaml")]

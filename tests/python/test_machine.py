@@ -69,11 +69,13 @@ def test_lists_of_sections_and_removed_sections() -> None:
         "tiny",
         {
             "core_types.core.buffers.l1": None,
+            "core_types.core.dma.mte1": None,
+            "core_types.core.dma.fix": None,
             "core_types.core.dma.mte2.paths": [{"from": "gm", "to": "ub", **path}],
             "core_types.core.dma.mte3.paths": [{"from": "ub", "to": "gm", **path}],
         },
     )
-    assert list(machine.core_types.core.buffers) == ["ub"]
+    assert list(machine.core_types.core.buffers) == ["bt", "l0a", "l0b", "l0c", "ub"]
     assert machine.core_types.core.dma.mte2.paths[0].to == "ub"
 
 

@@ -19,7 +19,7 @@ def sparse(rows: int, columns: int, dtype: Any, of_four: int) -> Array:
     """Random values, at most `of_four` of every four along a row."""
     random = np.random.default_rng(rows * 100 + columns)
     dense = random.integers(1, 9, (rows, columns))
-    order = random.random((rows, -(-columns // 4), 4)).argsort(axis=-1).reshape(rows, -1)[:, :columns]
+    order = random.random((rows, -(-columns // 4), 4)).argsort(axis=-1).reshape(rows, 4 * -(-columns // 4))[:, :columns]
     return np.where(order < of_four, dense, 0).astype(dtype)
 
 
