@@ -169,7 +169,7 @@ TEST(Systolic, weight_stationary_takes_the_cycles_of_the_register_level_array) {
           EXPECT_EQ(times.start, k);  // its B is in place
           ArrayProduct product = coded_product(m, n, k, 2);
           product.start = times.start;
-          const auto result = tests::WeightStationaryArray(4, 5, latency).run(product);
+          const auto result = tests::WeightStationaryArray(4, latency).run(product);
           EXPECT_EQ(result.done, times.done);
           EXPECT_EQ(result.c, product_of(product));
         }

@@ -163,8 +163,7 @@ class OutputStationaryArray {
 // sums move down and leave at the bottom.
 class WeightStationaryArray {
  public:
-  WeightStationaryArray(std::size_t rows, std::size_t columns, std::uint64_t latency)
-      : rows_(rows), columns_(columns), latency_(latency) {}
+  WeightStationaryArray(std::size_t rows, std::uint64_t latency) : rows_(rows), latency_(latency) {}
 
   // One product whose B fits the array and stands in it from `start` on.
   ArrayResult run(const ArrayProduct& product) const {
@@ -208,7 +207,7 @@ class WeightStationaryArray {
   }
 
  private:
-  std::size_t rows_, columns_;
+  std::size_t rows_;
   std::uint64_t latency_;
 };
 
