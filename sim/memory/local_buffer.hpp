@@ -46,7 +46,7 @@ class LocalBuffer {
     // simple.
     bool plainly_good_32(std::uint64_t offset) const {
       constexpr std::uint64_t kBlock = 32;
-      return offset % kBlock == 0 && offset + kBlock <= simple_end &&
+      return offset % kBlock == 0 && offset < simple_end && offset + kBlock <= simple_end &&
              static_cast<std::uint32_t>(shadow[offset / kWordBits] >> offset % kWordBits) ==
                  ~std::uint32_t{0};
     }

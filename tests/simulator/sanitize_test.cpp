@@ -275,5 +275,15 @@ TEST(Sanitize, Findings_are_the_same_for_every_core_and_are_told_by_place) {
   }
 }
 
+TEST(Sanitize, a_load_just_below_the_buffer_is_out_of_bounds) {
+  try {
+    test::run(test::machine("ascend910_opsblas"),
+              ".kernel test/below\nmov s0, -32\nvld.f16 v0, ub[s0]\nend\n", test::one_core());
+    FAIL() << "it ran";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), "out-of-bounds");
+  }
+}
+
 }  // namespace
 }  // namespace npulab
