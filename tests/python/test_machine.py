@@ -118,3 +118,8 @@ def test_data_folder_of_the_environment(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("NPULAB_DATA", str(tmp_path / "none"))
     with pytest.raises(pysim.InputError, match="no such folder"):
         pysim.machines()
+
+
+def test_cf_03_a_key_given_as_path_and_as_keyword_names_both() -> None:
+    with pytest.raises(pysim.InputError, match=r"gm\.channels=4: .* is set twice, first by --set gm\.channels=2"):
+        pysim.Machine("tiny", {"gm.channels": 2}, gm__channels=4)
