@@ -18,7 +18,10 @@ namespace npulab::isa {
 namespace {
 
 constexpr std::array<std::string_view, 4> kRoleNames{"named", "read", "written", "read and written"};
-constexpr std::array<std::string_view, 4> kElementNames{"", " of TYPE", " of TYPE2", " of i32"};
+constexpr std::array<std::string_view, 5> kElementNames{"", " of TYPE", " of TYPE2", " of i32",
+                                                        " of TYPE's accumulator"};
+static_assert(kElementNames.size() == static_cast<std::size_t>(SlotType::accumulator) + 1);
+static_assert(kRoleNames.size() == static_cast<std::size_t>(Role::read_write) + 1);
 
 // Text in which Markdown must not see the end of a table cell or emphasis.
 std::string cell(std::string_view text) {

@@ -29,9 +29,9 @@ TYPED = re.compile(r"(_(f32|f16|bf16|i8|master))+$")
 KERNELS = [name for name in NAMES if RUNS > 1 or TYPED.sub("", name) == name or TYPED.sub("", name) not in NAMES]
 MACHINES = [path.stem for path in shipped("configs/*.yaml")]
 # Sizes with tails, by the kernels' own words for them; a kernel that refuses them runs at its defaults.
-SMALL = {"M": 37, "N": 67, "K": 77, "T": 13, "V": 41, "D": 67}
-# Inputs that are not free: places in a table.
-INPUTS = {"index": "arange"}
+SMALL = {"M": 37, "N": 67, "K": 77, "T": 13, "V": 41, "D": 67, "width": 1}
+# Inputs that are not free: places in a table, and in a group of columns of which one slot is taken.
+INPUTS = {"index": "arange", "places": "zeros"}
 
 
 @dataclass(frozen=True)
