@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,6 +52,10 @@ class Result:
     err: str
 
 
+def limited(command: list[str | Path], limits: str) -> list[str | Path]:
+    return ["sh", "-c", f'{limits}; exec "$0" "$@"', *command] if limits else command
+
+
 def npulab(
     *words: str | Path,
     cwd: Path | None = None,
@@ -59,11 +64,8 @@ def npulab(
     limits: str = "",
 ) -> Result:
     """Runs the program. `limits`: shell commands before it, such as `ulimit -f 1`."""
-    command: list[str | Path] = [program, *words]
-    if limits:
-        command = ["sh", "-c", f'{limits}; exec "$0" "$@"', *command]
     result = subprocess.run(
-        command,
+        limited([program, *words], limits),
         cwd=cwd,
         env={**os.environ, **(env or {})},
         capture_output=True,
@@ -71,6 +73,31 @@ def npulab(
         check=False,
     )
     return Result(result.returncode, result.stdout, result.stderr)
+
+
+def on_terminal(*words: str | Path, env: Mapping[str, str] | None = None, limits: str = "") -> str:
+    """What the program writes to a terminal, both streams. `limits`: shell commands before it."""
+    main, other = pty.openpty()
+    process = subprocess.Popen(
+        limited([PROGRAM, *words], limits),
+        stdin=other,
+        stdout=other,
+        stderr=other,
+        env={**os.environ, "TERM": "xterm", **(env or {})},
+    )
+    os.close(other)
+    seen = b""
+    while True:
+        try:
+            part = os.read(main, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        seen += part
+    os.close(main)
+    assert process.wait() == 0
+    return seen.decode()
 
 
 def good(*words: str | Path, cwd: Path | None = None, env: Mapping[str, str] | None = None) -> str:

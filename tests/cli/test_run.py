@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
 import shlex
 import signal
@@ -16,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cli.cli_support import LONG, PROGRAM, STALL, TINY, good, npulab, refused, write_copy
+from cli.cli_support import LONG, PROGRAM, STALL, TINY, good, npulab, on_terminal, refused, write_copy
 from support import ROOT
 
 GEMV = ("run", "gemv/register_blocked", "-D", "M=24", "-D", "K=40")
@@ -310,27 +308,6 @@ def test_progress_off_a_terminal_is_plain_lines(tmp_path: Path) -> None:
     assert result.status == 0
     assert re.fullmatch(r"npulab: cycle \d+, \d+\.\d\d Mcycles/s, done\n", result.err)
     assert npulab("run", kernel, *TINY, "-D", "N=1000").err == ""
-
-
-def on_terminal(*words: str | Path, env: dict[str, str] | None = None) -> str:
-    """What the program writes to a terminal, both streams."""
-    main, other = pty.openpty()
-    process = subprocess.Popen(
-        [PROGRAM, *words], stdin=other, stdout=other, stderr=other, env={**os.environ, "TERM": "xterm", **(env or {})}
-    )
-    os.close(other)
-    seen = b""
-    while True:
-        try:
-            part = os.read(main, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        seen += part
-    os.close(main)
-    assert process.wait() == 0
-    return seen.decode()
 
 
 def test_colour_only_on_a_terminal_and_not_with_no_color() -> None:
