@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "isa/body_builder.hpp"
 #include "isa/expander.hpp"
 #include "isa/header_builder.hpp"
@@ -73,29 +76,86 @@ class Assembly final : public StatementHandler {
   bool in_body_ = false;
 };
 
+// Expressions may depend on the cores of programs that come later in the text: a text that asks for them is
+// read again with what the first reading found, until both agree.
+class Reading {
+ public:
+  Reading(const Source& source, const Target& target, const ParamValues& overrides,
+          const AssembleOptions& options)
+      : source_(source), target_(target), overrides_(overrides), options_(options) {
+    table_.counts.push_back({target.core_type, 0, target.cores});
+    for (const Target& other : options.other_core_types)
+      table_.counts.push_back({other.core_type, 0, other.cores});
+  }
+
+  Kernel run() {
+    constexpr int kMostReadings = 5;
+    for (int i = 0; i < kMostReadings; ++i) {
+      Problems problems;
+      Kernel kernel = read(problems);
+      if (agreed_) {
+        problems.raise();
+        return kernel;
+      }
+    }
+    throw Error(Category::input, "unsettled-cores",
+                "the cores that the programs ask for depend on themselves", {source_.name, 0, 0});
+  }
+
+ private:
+  Kernel read(Problems& problems) {
+    Symbols symbols(&target_);
+    symbols.set_launch(table_);
+    HeaderBuilder header(symbols, overrides_, source_.name);
+    Kernel kernel;
+    BodyBuilder body(symbols, problems, header.header(), target_, options_, kernel.files);
+    Assembly assembly(header, &body, problems, source_.name);
+    kernel.source_name = source_.name;
+    try {
+      Expander(symbols, problems, options_, kernel.files, assembly).run(source_);
+      assembly.end_header();
+      const std::size_t lines = kernel.files.empty() ? 0 : kernel.files.front().lines.size();
+      kernel.programs = body.finish({source_.name, static_cast<int>(lines)});
+    } catch (const Stop&) {
+      // The most errors are collected, or going on makes no sense.
+    }
+    settle(symbols.launch().asked, body, kernel);
+    kernel.built_for = fingerprint_for(kernel, target_, options_.other_core_types);
+    kernel.header = header.header();
+    return kernel;
+  }
+
+  // Compares what the programs ask for with what this reading went by.
+  void settle(bool asked, const BodyBuilder& body, Kernel& kernel) {
+    if (!asked) {
+      agreed_ = true;
+      return;
+    }
+    LaunchTable found = table_;
+    for (LaunchCount& one : found.counts) one.first = one.count = 0;
+    for (const LaunchCount& launched : launch_counts(body.parts()))
+      for (LaunchCount& one : found.counts)
+        if (one.core_type == launched.core_type) one = launched;
+    found.settled = true;
+    agreed_ = table_.settled && found.counts == table_.counts;
+    table_ = std::move(found);
+    for (std::size_t i = 0; i < std::min(kernel.programs.size(), body.parts().size()); ++i)
+      kernel.programs[i].cores = body.parts()[i].cores;
+  }
+
+  const Source& source_;
+  const Target& target_;
+  const ParamValues& overrides_;
+  const AssembleOptions& options_;
+  LaunchTable table_;
+  bool agreed_ = false;
+};
+
 }  // namespace
 
 Kernel assemble(const Source& source, const Target& target, const ParamValues& overrides,
                 const AssembleOptions& options) {
-  Symbols symbols(&target);
-  Problems problems;
-  HeaderBuilder header(symbols, overrides, source.name);
-  Kernel kernel;
-  BodyBuilder body(symbols, problems, header.header(), target, options, kernel.files);
-  Assembly assembly(header, &body, problems, source.name);
-  kernel.source_name = source.name;
-  kernel.built_for = fingerprint(target);
-  try {
-    Expander(symbols, problems, options, kernel.files, assembly).run(source);
-    assembly.end_header();
-    const std::size_t lines = kernel.files.empty() ? 0 : kernel.files.front().lines.size();
-    kernel.programs = body.finish({source.name, static_cast<int>(lines)});
-  } catch (const Stop&) {
-    // The most errors are collected, or going on makes no sense.
-  }
-  problems.raise();
-  kernel.header = header.header();
-  return kernel;
+  return Reading(source, target, overrides, options).run();
 }
 
 KernelHeader read_header(const Source& source, const ParamValues& overrides, const AssembleOptions& options) {

@@ -28,7 +28,9 @@ struct AssembleOptions {
   std::vector<Target> other_core_types;
 };
 
-// Throws Error(input) with up to 20 messages, one a line, each with file:line:column.
+// A kernel with several programs, or one that says `cores=`, is assembled for just these cores
+// (Program::cores of each is set where an expression depends on them); see first() and count() in
+// isa/expression.hpp. Throws Error(input) with up to 20 messages, one a line, each with file:line:column.
 Kernel assemble(const Source& source, const Target& target, const ParamValues& overrides = {},
                 const AssembleOptions& options = {});
 

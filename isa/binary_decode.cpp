@@ -253,6 +253,7 @@ SourcePlace read_place(Reader& in, std::size_t files) {
 Program read_program(Reader& in, std::size_t files) {
   Program program;
   program.core_type = in.word("a core type", true);
+  program.cores = in.u32();
   const std::size_t strings = in.count(4, "strings");
   for (std::size_t i = 0; i < strings; ++i) program.strings.push_back(in.text());
   constexpr std::size_t kLeastInstruction = 2 + 1 + 1 + 1 + 1 + 12;  // with its place
@@ -302,7 +303,7 @@ Kernel decode(std::span<const std::byte> bytes, const std::string& name) {
   kernel.built_for = in.text();
   const std::size_t files = in.count(4, "files");
   for (std::size_t i = 0; i < files; ++i) kernel.files.push_back({in.text(), {}});
-  constexpr std::size_t kLeastProgram = 4 + 4 + 4 + 4;
+  constexpr std::size_t kLeastProgram = 4 + 4 + 4 + 4 + 4;
   const std::size_t programs = in.count(kLeastProgram, "programs");
   if (programs == 0) in.fail("bad-field", "the kernel has no program");
   for (std::size_t i = 0; i < programs; ++i) kernel.programs.push_back(read_program(in, files));

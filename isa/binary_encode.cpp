@@ -74,6 +74,7 @@ void write_places(Writer& out, const Kernel& kernel, const Program& program) {
 
 void write_code(Writer& out, const Program& program) {
   out.string(program.core_type);
+  out.u32(program.cores);
   out.u32(program.strings.size());
   for (const std::string& text : program.strings) out.string(text);
   out.u32(program.instructions.size());
@@ -155,11 +156,11 @@ std::string binary_markdown() {
 
 | part | fields in order |
 |---|---|
-| kernel | `NPUK`, u16 version ({}), u16 zero, header, string fingerprint of the machine it was assembled for (or empty), list of files (strings), list of programs, nothing behind |
+| kernel | `NPUK`, u16 version ({}), u16 zero, header, string fingerprint of the core types it was assembled for (or empty), list of files (strings), list of programs, nothing behind |
 | header | string name, string purpose, list of parameters, list of tensors, string operation of the reference, list of its (string name, string value) in ascending order of name |
 | parameter | string name, i64 value, i64 default, i64 least, i64 most, string text |
 | tensor | string name, u8 element type, u8 direction (0 in, 1 out, 2 inout), list of i64 dimensions, i64 pitch, string text |
-| program | string core type, list of strings (names of regions), list of instructions, a place for each instruction, list of labels (string name, u32 instruction) in ascending order of name |
+| program | string core type, u32 cores (0: all that earlier programs leave), list of strings (names of regions), list of instructions, a place for each instruction, list of labels (string name, u32 instruction) in ascending order of name |
 | place | u32 file (in the list of files), u32 line, u32 line of the first file that called the macro or included the file (or 0); all 0: unknown |
 | instruction | u16 code, u8 type, u8 type2, u8 operands, u8 modifiers, the operands, the modifiers |
 | operand | u8 kind, u8 register, u8 memory, u8 tensor, i64 immediate; 12 bytes |

@@ -48,11 +48,38 @@ void BodyBuilder::program(Cursor& cursor) {
       cursor.fail(error.code(), error.message(), column);
     }
   }
+  const Target& target = target_for(core_type, first_, options_.other_core_types);
+  const std::uint32_t cores = core_count(cursor, target);
   if (explicit_program_ || !writer_.empty()) finish_program(where);
   explicit_program_ = true;
-  target_ = &target_for(core_type, first_, options_.other_core_types);
+  target_ = &target;
   symbols_.set_target(target_);
-  writer_ = ProgramWriter(core_type);
+  writer_ = ProgramWriter(core_type, cores);
+  add_part(core_type, cores, where);
+}
+
+// What `cores=` says, 0 where it is not given.
+std::uint32_t BodyBuilder::core_count(Cursor& cursor, const Target& target) {
+  if (!cursor.accept_word("cores")) return 0;
+  cursor.expect("=", info(Directive::program).usage);
+  const int column = cursor.peek().column;
+  const std::int64_t cores = evaluate(cursor, symbols_);
+  if (cores < 1 || cores > static_cast<std::int64_t>(target.cores))
+    cursor.fail("too-many-cores",
+                fmt::format("cores={}: machine '{}' has 1…{} of type '{}'", cores, target.machine,
+                            target.cores, target.core_type),
+                column);
+  return static_cast<std::uint32_t>(cores);
+}
+
+void BodyBuilder::add_part(const std::string& core_type, std::uint32_t cores, const Where& where) {
+  wishes_.push_back({core_type, cores});
+  try {
+    parts_ = launch_parts(wishes_, first_, options_.other_core_types);
+  } catch (const Error& error) {
+    wishes_.pop_back();
+    problems_.add(where, error.code(), error.message());
+  }
 }
 
 void BodyBuilder::buffer(Cursor& cursor) {

@@ -11,6 +11,7 @@
 #include "isa/check.hpp"
 #include "isa/cursor.hpp"
 #include "isa/directives.hpp"
+#include "isa/launch.hpp"
 #include "isa/operand_parser.hpp"
 #include "isa/program_writer.hpp"
 #include "isa/symbols.hpp"
@@ -39,6 +40,8 @@ class BodyBuilder {
   void context(const std::string& text) { context_ = text; }
 
   std::vector<Program> finish(const Where& end);  // `end`: of the text
+  // Which cores run which program, as far as the text was read without error.
+  const std::vector<LaunchPart>& parts() const { return parts_; }
 
  private:
   struct Place {  // of an instruction in the text
@@ -59,6 +62,8 @@ class BodyBuilder {
   };
 
   void program(Cursor& cursor);
+  std::uint32_t core_count(Cursor& cursor, const Target& target);
+  void add_part(const std::string& core_type, std::uint32_t cores, const Where& where);
   void buffer(Cursor& cursor);
   void alias(Cursor& cursor, Directive directive);
   void finish_program(const Where& end);
@@ -82,6 +87,8 @@ class BodyBuilder {
   std::vector<Where> loop_places_;
   std::vector<std::vector<Allocation>> allocations_;  // by space
   std::vector<Program> programs_;
+  std::vector<LaunchWish> wishes_;
+  std::vector<LaunchPart> parts_;
   std::vector<std::string> macros_;
   std::string context_;
   std::size_t instructions_ = 0;

@@ -160,6 +160,7 @@ void BodyBuilder::finish_program(const Where& end) {
                   fmt::format("undefined label '{}'{}", label, suggestion(label, writer_.label_names())));
   }
   check_capacity();
+  if (!explicit_program_) add_part({}, 0, end);
   if (problems_.empty()) {
     for (const Finding& finding : check_flow(writer_.program(), *target_, files_)) {
       const bool placed = finding.instruction < places_.size();

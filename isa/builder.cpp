@@ -72,8 +72,8 @@ Operand tensor(std::uint8_t index, const Operand& base, std::int64_t offset) {
   return result;
 }
 
-Builder::Builder(const Target& target, std::string kernel_name, std::string core_type)
-    : target_(target), writer_(std::move(core_type)) {
+Builder::Builder(const Target& target, std::string kernel_name, std::string core_type, std::uint32_t cores)
+    : target_(target), writer_(std::move(core_type), cores) {
   kernel_.header.name = std::move(kernel_name);
 }
 
@@ -125,9 +125,9 @@ void Builder::region(const std::string& name) {
   emit(Op::Region, {imm(writer_.string_index(name))});
 }
 
-void Builder::program(std::string core_type) {
+void Builder::program(std::string core_type, std::uint32_t cores) {
   close_program();
-  writer_ = ProgramWriter(std::move(core_type));
+  writer_ = ProgramWriter(std::move(core_type), cores);
 }
 
 void Builder::close_program() {

@@ -26,7 +26,7 @@ Operand engine(std::uint8_t index);  // kAllEngines for all
 class Builder {
  public:
   // `target` outlives the builder. Register numbers beyond 254 throw Error(input, register-range).
-  Builder(const Target& target, std::string kernel_name, std::string core_type = {});
+  Builder(const Target& target, std::string kernel_name, std::string core_type = {}, std::uint32_t cores = 0);
 
   KernelHeader& header() { return kernel_.header; }
 
@@ -39,8 +39,8 @@ class Builder {
   void loop(const Operand& count);
   void endloop();  // throws Error(input, loop-end) when no loop is open
   void region(const std::string& name);
-  void line(std::uint32_t number) { line_ = number; }  // source line of the instructions to come
-  void program(std::string core_type);                 // begins another program
+  void line(std::uint32_t number) { line_ = number; }            // source line of the instructions to come
+  void program(std::string core_type, std::uint32_t cores = 0);  // begins another program
 
   // The checked kernel; the builder is empty afterwards. Throws Error(input), as check() does and for open
   // loops and undefined labels. `other_core_types` as in AssembleOptions.

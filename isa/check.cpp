@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "isa/cursor.hpp"
+#include "isa/launch.hpp"
 #include "isa/syntax.hpp"
 
 namespace npulab::isa {
@@ -139,8 +141,17 @@ const Target& target_for(const std::string& core_type, const Target& target, std
                           suggestion(core_type, known)));
 }
 
+std::string fingerprint_for(const Kernel& kernel, const Target& target, std::span<const Target> others) {
+  std::vector<const Target*> used;
+  for (const Program& program : kernel.programs) {
+    const Target* own = &target_for(program.core_type, target, others);
+    if (std::find(used.begin(), used.end(), own) == used.end()) used.push_back(own);
+  }
+  return fingerprint(used);
+}
+
 void check(const Kernel& kernel, const Target& target, std::span<const Target> other_core_types) {
-  if (!kernel.built_for.empty() && kernel.built_for != fingerprint(target))
+  if (!kernel.built_for.empty() && kernel.built_for != fingerprint_for(kernel, target, other_core_types))
     throw Error(Category::input, "other-machine",
                 fmt::format("kernel {} was assembled for machine {}, not for {}: assemble it anew",
                             kernel.header.name, kernel.built_for.substr(0, kernel.built_for.rfind(' ')),
@@ -177,6 +188,7 @@ void check(const Kernel& kernel, const Target& target, std::span<const Target> o
     // The most errors are collected.
   }
   problems.raise();
+  launch_parts(kernel, target, other_core_types);
 }
 
 void check(const Kernel& kernel, const Target& target) {

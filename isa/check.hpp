@@ -57,6 +57,9 @@ void check(const Kernel& kernel, const Target& target, std::span<const Target> o
 // Throws Error(input, unknown-core-type).
 const Target& target_for(const std::string& core_type, const Target& target, std::span<const Target> others);
 
+// The fingerprint of the core types that the programs run on, in their order.
+std::string fingerprint_for(const Kernel& kernel, const Target& target, std::span<const Target> others);
+
 // "v128: machine 'x' has 128 vector registers, v0…v127".
 std::string no_such_register(RegisterFile file, std::int64_t number, const Target& target);
 

@@ -27,6 +27,12 @@ class MachineChecker {
         origins_(origins) {}
 
   std::vector<Finding> run() {
+    if (is_vector(row_.family) && !target_.vector_unit) {
+      say({}, "no-vector-unit",
+          fmt::format("{}: core type '{}' of {} has no vector unit", mnemonic(in_), target_.core_type,
+                      machine()));
+      return std::move(findings_);
+    }
     if (row_.cost == CostClass::Matrix)
       matrix_unit();
     else if (is_vector(row_.family))
@@ -35,6 +41,7 @@ class MachineChecker {
     for (std::size_t i = 0; i < in_.mod_count; ++i) modifier(i);
     if (findings_.empty() && row_.family == Family::Transfer) copy();
     if (findings_.empty() && (row_.format == Format::SetFlag || row_.format == Format::WaitFlag)) flag();
+    if (findings_.empty() && row_.format == Format::Acquire) acquire();
     return std::move(findings_);
   }
 
@@ -124,6 +131,9 @@ class MachineChecker {
         if (value.reg != kAllEngines && value.reg >= target_.engines.size())
           say(part, "unknown-engine",
               fmt::format("engine {}: {} has {}", value.reg, machine(), target_.engines.size()));
+        else if (value.reg == kVectorEngineIndex && !target_.vector_unit)
+          say(part, "no-vector-unit",
+              fmt::format("core type '{}' of {} has no vector unit", target_.core_type, machine()));
         break;
       default:
         break;
@@ -197,6 +207,18 @@ class MachineChecker {
     if (value.space >= target_.spaces.size()) {
       say(part, "unknown-space",
           fmt::format("memory {}: {} has {} memories", value.space, machine(), target_.spaces.size()));
+      return;
+    }
+    if (value.space == kGmSpace && row_.family == Family::Scalar) {
+      say(part, "local-space",
+          fmt::format(
+              "operand '{}' of {} is in '{}'; the scalar unit reaches local buffers only, copy it there",
+              format_.slots[index].name, row_.mnemonic, space_name(target_, value.space)));
+      return;
+    }
+    if (target_.spaces[value.space].remote() && row_.family != Family::Transfer) {
+      say(part, "remote-space",
+          fmt::format("'{}' lies in other cores, where only copy reaches", space_name(target_, value.space)));
       return;
     }
     if (is_vector(row_.family) && value.space != target_.vector_space) {
@@ -314,6 +336,7 @@ class MachineChecker {
       if (path.from == from && path.to == to) {
         layout(path);
         post(path);
+        other_cores(path);
         return;
       }
       legal += fmt::format("{}{} → {} ({})", legal.empty() ? "" : ", ", space_name(target_, path.from),
@@ -347,6 +370,67 @@ class MachineChecker {
       say({}, "copy-post", fmt::format("{} has no post-operations", named(path)));
     else if (in_.mod(Mod::scale_at) != nullptr && path.scale_space == kGmSpace)
       say({}, "copy-post", fmt::format("{} has no buffer of factors for scale_at", named(path)));
+  }
+
+  // What the modifiers say about the cores at the far end of a copy.
+  void other_cores(const CopyPath& path) {
+    const Space* far = nullptr;
+    for (const std::uint8_t end : {path.from, path.to})
+      if (target_.spaces[end].remote()) far = &target_.spaces[end];
+    const Operand* const core = in_.mod(Mod::core);
+    const Operand* const cores = in_.mod(Mod::cores);
+    const Operand* const step = in_.mod(Mod::core_step);
+    if (far == nullptr) {
+      for (const Mod mod : {Mod::core, Mod::cores, Mod::core_step})
+        if (in_.mod(mod) != nullptr)
+          say({}, "no-other-core",
+              fmt::format("modifier '{}' is about buffers of other cores, and {} → {} stays in this one",
+                          info(mod).name, space_name(target_, path.from), space_name(target_, path.to)));
+      return;
+    }
+    if (core == nullptr) {
+      say({}, "no-core",
+          fmt::format("'{}' lies in {} cores of type '{}': say which one, as in {{core=0}}", far->name,
+                      far->cores, far->core_type));
+      return;
+    }
+    const bool one = cores == nullptr || (cores->kind == OperandKind::imm && cores->imm == 1);
+    if (!one && !path.multicast)
+      say({}, "no-multicast",
+          fmt::format("path {} → {} of {} reaches one core at a time; cores above 1 need a path with "
+                      "'multicast: true'",
+                      space_name(target_, path.from), space_name(target_, path.to), machine()));
+    const auto known = [](const Operand* value) {
+      return value == nullptr || value->kind == OperandKind::imm;
+    };
+    if (!known(core) || !known(cores) || !known(step)) return;
+    const std::int64_t stride = step == nullptr ? 1 : step->imm;
+    const std::int64_t last = core->imm + ((cores == nullptr ? 1 : cores->imm) - 1) * stride;
+    if (!one && stride == 0)
+      say({}, "core-range", "core_step 0 names one core several times");
+    else if (std::min(core->imm, last) < 0 ||
+             std::max(core->imm, last) >= static_cast<std::int64_t>(far->cores))
+      say({}, "core-range",
+          fmt::format("core {}: {} has {} cores of type '{}', 0…{}",
+                      core->imm >= static_cast<std::int64_t>(far->cores) ? core->imm : last, machine(),
+                      far->cores, far->core_type, far->cores - 1));
+  }
+
+  void acquire() {
+    const Operand& id = in_.operands[1];
+    const Operand* const by = in_.mod(Mod::by);
+    if (target_.semaphores == 0)
+      say({}, "semaphore-id",
+          fmt::format("core type '{}' of {} has no semaphores", target_.core_type, machine()));
+    else if (id.kind == OperandKind::imm && id.imm >= static_cast<std::int64_t>(target_.semaphores))
+      say({PartKind::operand, 1}, "semaphore-id",
+          fmt::format("semaphore {}: core type '{}' of {} has 0…{}", id.imm, target_.core_type, machine(),
+                      target_.semaphores - 1));
+    else if (by != nullptr && by->kind == OperandKind::imm &&
+             by->imm > static_cast<std::int64_t>(target_.semaphore_max))
+      say({}, "semaphore-range",
+          fmt::format("waits for a count of {}; a semaphore of {} counts to {}", by->imm, machine(),
+                      target_.semaphore_max));
   }
 
   void flag() {

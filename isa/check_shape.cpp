@@ -140,6 +140,7 @@ class ShapeChecker {
       if (row_.family == Family::Transfer) legal = {0, kMostOffset};
       if (row_.format == Format::SetFlag || row_.format == Format::WaitFlag) legal = {0, 255};
       if (row_.family == Family::Matrix) legal = {0, kMostMatrixSize};
+      if (row_.format == Format::Release || row_.format == Format::Acquire) legal = {0, 65535};
       if (row_.format == Format::Region) legal = {0, static_cast<std::int64_t>(strings_) - 1};
       range(part, fmt::format("operand '{}' of {}", slot.name, row_.mnemonic), value.imm, legal);
       return;

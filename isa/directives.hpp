@@ -60,8 +60,9 @@ inline constexpr std::array<DirectiveInfo, 20> kDirectives{{
     {Directive::require, ".require", Stage::anywhere, ".require EXPRESSION, \"text\"",
      "refuses the kernel with this text unless the expression holds; `{EXPRESSION}` in the text becomes its "
      "value"},
-    {Directive::program, ".program", Stage::body, ".program [core=TYPE]",
-     "begins another program, for this core type; without it a kernel has one program"},
+    {Directive::program, ".program", Stage::body, ".program [core=TYPE] [cores=N]",
+     "begins another program, for N cores of this type (default: all that the programs before it leave); "
+     "without it a kernel has one program"},
     {Directive::buffer, ".buffer", Stage::body, ".buffer NAME SPACE BYTES [align=N]",
      "reserves bytes of a local memory, in the order of the text; NAME is a base of views and, in "
      "expressions, the address"},

@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "isa/check.hpp"
 #include "isa/directives.hpp"
 #include "isa/syntax.hpp"
 #include "isa/table.hpp"
@@ -176,13 +177,14 @@ std::string to_text(const Instruction& instruction, const Program& program, cons
   return Writer(program, header, target).instruction(instruction, instruction.operand_count);
 }
 
-std::string disassemble(const Kernel& kernel, const Target& target) {
+std::string disassemble(const Kernel& kernel, const Target& target, std::span<const Target> others) {
   std::string text = header_text(kernel.header);
   for (const Program& program : kernel.programs) {
-    if (kernel.programs.size() > 1 || !program.core_type.empty())
-      text += fmt::format("{}{}\n", info(Directive::program).name,
-                          program.core_type.empty() ? "" : " core=" + program.core_type);
-    text += program_text(program, kernel.header, target);
+    if (kernel.programs.size() > 1 || !program.core_type.empty() || program.cores != 0)
+      text += fmt::format("{}{}{}\n", info(Directive::program).name,
+                          program.core_type.empty() ? "" : " core=" + program.core_type,
+                          program.cores == 0 ? "" : fmt::format(" cores={}", program.cores));
+    text += program_text(program, kernel.header, target_for(program.core_type, target, others));
   }
   return text;
 }

@@ -2,6 +2,7 @@
 // Instructions and kernels as text that the assembler reads.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "isa/program.hpp"
@@ -16,6 +17,7 @@ std::string to_text(const Instruction& instruction, const Program& program, cons
 
 // The whole kernel. It assembles to equal programs on this target; the values of the parameters become the
 // defaults.
-std::string disassemble(const Kernel& kernel, const Target& target);
+// `others`: further core types of the machine, for kernels whose programs run on several.
+std::string disassemble(const Kernel& kernel, const Target& target, std::span<const Target> others = {});
 
 }  // namespace npulab::isa

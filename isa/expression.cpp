@@ -201,18 +201,11 @@ class Evaluator {
         name.column);
   }
 
-  static bool takes_name(Function function) {
-    return function == Function::size || function == Function::has || function == Function::bytes ||
-           function == Function::bits;
-  }
-
   std::int64_t call(const FunctionInfo& row, const Token& name) {
     cursor_.expect("(", row.usage);
     if (takes_name(row.function)) {
       const Token& argument = cursor_.identifier("a name", row.usage);
-      const std::int64_t value = row.function == Function::size  ? space_size(argument)
-                                 : row.function == Function::has ? machine_has(argument)
-                                                                 : type_size(row, argument);
+      const std::int64_t value = of_name(row, argument);
       cursor_.expect(")", row.usage);
       return value;
     }
@@ -224,6 +217,34 @@ class Evaluator {
     }
     cursor_.expect(")", row.usage);
     return skipping_ > 0 ? 0 : compute(row, a, b, name.column);
+  }
+
+  static bool takes_name(Function function) {
+    return function == Function::size || function == Function::has || function == Function::bytes ||
+           function == Function::bits || function == Function::first || function == Function::count;
+  }
+
+  std::int64_t of_name(const FunctionInfo& row, const Token& name) const {
+    if (row.function == Function::size) return space_size(name);
+    if (row.function == Function::has) return machine_has(name);
+    if (row.function == Function::first || row.function == Function::count) return launched(row, name);
+    return type_size(row, name);
+  }
+
+  std::int64_t launched(const FunctionInfo& row, const Token& type) const {
+    if (symbols_.target() == nullptr) throw NeedsMachine{cursor_.where(type.column), std::string(type.text)};
+    const std::string name(spelled(type.text));
+    const LaunchCount* const count = symbols_.launch().find(name);
+    if (count == nullptr)
+      cursor_.fail("unknown-core-type",
+                   fmt::format("machine '{}' has no core type '{}'{}", symbols_.target()->machine, name,
+                               suggestion(name, symbols_.launch().names())),
+                   type.column);
+    if (row.function == Function::count) return count->count;
+    if (count->count == 0 && symbols_.launch().settled && skipping_ == 0)
+      cursor_.fail("no-program", fmt::format("no program of this kernel runs on core type '{}'", name),
+                   type.column);
+    return count->first;
   }
 
   std::int64_t space_size(const Token& space) const {
@@ -300,6 +321,8 @@ class Evaluator {
       case Function::has:
       case Function::bytes:
       case Function::bits:
+      case Function::first:
+      case Function::count:
         break;
     }
     return 0;

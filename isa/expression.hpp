@@ -11,7 +11,20 @@ namespace npulab::isa {
 class Cursor;
 class Symbols;
 
-enum class Function : std::uint8_t { min, max, abs, ceildiv, align, log2ceil, size, has, bytes, bits };
+enum class Function : std::uint8_t {
+  min,
+  max,
+  abs,
+  ceildiv,
+  align,
+  log2ceil,
+  size,
+  has,
+  bytes,
+  bits,
+  first,
+  count
+};
 
 struct FunctionInfo {
   Function function;
@@ -19,8 +32,9 @@ struct FunctionInfo {
   std::size_t arguments;
   std::string_view usage;
   std::string_view meaning;
+  bool reserved = true;  // its name is no name for anything else
 };
-inline constexpr std::array<FunctionInfo, 10> kFunctions{{
+inline constexpr std::array<FunctionInfo, 12> kFunctions{{
     {Function::min, "min", 2, "min(a, b)", "the smaller"},
     {Function::max, "max", 2, "max(a, b)", "the larger"},
     {Function::abs, "abs", 1, "abs(a)", "the magnitude"},
@@ -32,6 +46,10 @@ inline constexpr std::array<FunctionInfo, 10> kFunctions{{
     {Function::bytes, "bytes", 1, "bytes(TYPE)",
      "bytes of an element; refused for types that fill no whole byte"},
     {Function::bits, "bits", 1, "bits(TYPE)", "bits of an element"},
+    {Function::first, "first", 1, "first(CORE_TYPE)",
+     "number in the launch of that type's first core: programs take their cores one after the other", false},
+    {Function::count, "count", 1, "count(CORE_TYPE)",
+     "cores of that type in the launch, over its programs; 0 without one", false},
 }};
 
 enum class Operation : std::uint8_t {

@@ -82,6 +82,10 @@ enum class Mod : std::uint8_t {
   b_pitch,
   c_pitch,
   operands,
+  core,
+  cores,
+  core_step,
+  by,
   kCount
 };
 inline constexpr std::size_t kModCount = static_cast<std::size_t>(Mod::kCount);
@@ -89,7 +93,7 @@ inline constexpr std::size_t kModCount = static_cast<std::size_t>(Mod::kCount);
 enum class Round : std::uint8_t { nearest_even, toward_zero, down, up, nearest_away };  // Mod::round
 
 inline constexpr std::size_t kMaxOperands = 7;
-inline constexpr std::size_t kMaxMods = 9;
+inline constexpr std::size_t kMaxMods = 12;
 
 struct ModValue {
   Mod mod = Mod::kCount;

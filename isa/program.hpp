@@ -80,7 +80,8 @@ struct SourceFile {
 };
 
 struct Program {
-  std::string core_type;  // empty: the machine's first core type
+  std::string core_type;    // empty: the machine's first core type
+  std::uint32_t cores = 0;  // that run it; 0: all of the type that the programs before it leave
   std::vector<Instruction> instructions;
   std::vector<SourcePlace> places;  // of the instructions; behind its end: unknown
   std::map<std::string, std::uint32_t> labels;

@@ -22,7 +22,10 @@ class ProgramWriter {
     std::string label;
   };
 
-  explicit ProgramWriter(std::string core_type = {}) { program_.core_type = std::move(core_type); }
+  explicit ProgramWriter(std::string core_type = {}, std::uint32_t cores = 0) {
+    program_.core_type = std::move(core_type);
+    program_.cores = cores;
+  }
 
   std::size_t size() const { return program_.instructions.size(); }
   std::size_t strings() const { return program_.strings.size(); }

@@ -106,6 +106,11 @@ instruction, and does not depend on the machine. A macro is called like an instr
 may also be part of a dotted name (`vadd.T`). In macros and loops, names from `.const`, `.reg`, `.vreg`, `.buffer` and
 `.for` are local to the expansion, and so are labels that begin with a dot.
 
+Several programs of a kernel run together, each on cores of its own (`.program core=TYPE cores=N`). Cores have one number
+over the launch, programs in the order of the text (`first` and `count`, below); `core_id` and `core_count` count within the
+program. `TYPE.BUFFER` is a buffer of other cores, on machines with a path to it: only copies reach it, they name the core
+with `core=`, and `.buffer NAME TYPE.BUFFER BYTES` places it there as `.buffer` does in that core's own program.
+
 )";
 }
 

@@ -28,7 +28,7 @@ bool is_definable_name(std::string_view name) {
     if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'))
       return false;
   const auto is_predefined = [&](const PredefinedName& row) { return row.name == name; };
-  const auto is_function = [&](const FunctionInfo& row) { return row.name == name; };
+  const auto is_function = [&](const FunctionInfo& row) { return row.reserved && row.name == name; };
   return std::none_of(kPredefinedNames.begin(), kPredefinedNames.end(), is_predefined) &&
          std::none_of(kFunctions.begin(), kFunctions.end(), is_function) && !register_named(name) &&
          name != "v" && name != "s" && name != "inf" && name != "nan";
@@ -114,6 +114,19 @@ std::vector<std::string> Symbols::names_of(SymbolKind kind) const {
   for (const auto& [key, symbol] : names_)
     if (symbol.kind == kind) result.emplace_back(spelled(key));
   sort_unique(result);
+  return result;
+}
+
+const LaunchCount* LaunchTable::find(const std::string& core_type) const {
+  asked = true;
+  for (const LaunchCount& one : counts)
+    if (one.core_type == core_type) return &one;
+  return nullptr;
+}
+
+std::vector<std::string> LaunchTable::names() const {
+  std::vector<std::string> result;
+  for (const LaunchCount& one : counts) result.push_back(one.core_type);
   return result;
 }
 

@@ -9,9 +9,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "isa/error.hpp"
+#include "isa/launch.hpp"
 #include "isa/target.hpp"
 
 namespace npulab::isa {
@@ -84,6 +86,16 @@ inline constexpr std::array<PredefinedName, 6> kPredefinedNames{{
 
 bool is_definable_name(std::string_view name);  // letters, digits and _, without a meaning of its own
 
+// The cores of the launch by core type, for expressions: every type of the machine.
+struct LaunchTable {
+  std::vector<LaunchCount> counts;
+  bool settled = false;  // false: what the programs ask for is not known yet; the counts stand in for it
+  mutable bool asked = false;  // an expression depends on it
+
+  const LaunchCount* find(const std::string& core_type) const;
+  std::vector<std::string> names() const;
+};
+
 class Symbols {
  public:
   explicit Symbols(const Target* target) : target_(target) {}  // nullptr: no machine is known
@@ -100,6 +112,9 @@ class Symbols {
   // NeedsMachine.
   std::int64_t number(const Token& name, const Cursor& cursor) const;
 
+  const LaunchTable& launch() const { return launch_; }
+  void set_launch(LaunchTable launch) { launch_ = std::move(launch); }
+
   const Target* target() const { return target_; }
   void set_target(const Target* target) { target_ = target; }
   std::vector<std::string> names() const;  // as spelled, for suggestions
@@ -107,6 +122,7 @@ class Symbols {
 
  private:
   const Target* target_;
+  LaunchTable launch_;
   struct Hash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }

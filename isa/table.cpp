@@ -86,6 +86,11 @@ constexpr std::array kPost{Slot{"dst", write, kView, kT}, Slot{"src", read, kVie
 constexpr std::array kFlag{Slot{"source", Role::none, kEngine, kNoElement},
                            Slot{"destination", Role::none, kEngine, kNoElement},
                            Slot{"id", read, kScalarOrImm, kNoElement}};
+constexpr std::array kRelease{Slot{"engine", Role::none, kEngine, kNoElement},
+                              Slot{"core", read, kScalarOrImm, kNoElement},
+                              Slot{"id", read, kScalarOrImm, kNoElement}};
+constexpr std::array kAcquire{Slot{"engine", Role::none, kEngine, kNoElement},
+                              Slot{"id", read, kScalarOrImm, kNoElement}};
 constexpr std::array kBarrier{Slot{"engine", Role::none, kEngine, kNoElement}};
 constexpr std::array kScalarUnary{Slot{"dst", write, kScalar, kNoElement},
                                   Slot{"a", read, kScalarOrImm, kNoElement}};
@@ -124,9 +129,12 @@ constexpr std::array kMatrixMods{Mod::accumulate,  Mod::hold,    Mod::bias,    M
 constexpr std::array kSparseMods{Mod::accumulate,  Mod::hold,    Mod::structured, Mod::width,  Mod::bias,
                                  Mod::transpose_b, Mod::a_pitch, Mod::b_pitch,    Mod::c_pitch};
 constexpr std::array kCopyMods{Mod::count,      Mod::src_pitch,  Mod::dst_pitch, Mod::count2,
-                               Mod::src_pitch2, Mod::dst_pitch2, Mod::pad_to,    Mod::layout};
+                               Mod::src_pitch2, Mod::dst_pitch2, Mod::pad_to,    Mod::layout,
+                               Mod::core,       Mod::cores,      Mod::core_step};
 constexpr std::array kPostMods{Mod::round,  Mod::count, Mod::src_pitch, Mod::dst_pitch,
-                               Mod::layout, Mod::scale, Mod::scale_at,  Mod::relu};
+                               Mod::layout, Mod::scale, Mod::scale_at,  Mod::relu,
+                               Mod::core,   Mod::cores, Mod::core_step};
+constexpr std::array kSemaphoreMods{Mod::by};
 constexpr std::array kSetMods{Mod::operands};
 constexpr std::array kScalarMemoryMods{Mod::inc};
 
@@ -153,6 +161,8 @@ constexpr std::array<FormatInfo, static_cast<std::size_t>(Format::kCount)> kForm
     {Format::Post, "Post", kPost, kPostMods},
     {Format::SetFlag, "SetFlag", kFlag, kSetMods},
     {Format::WaitFlag, "WaitFlag", kFlag, {}},
+    {Format::Release, "Release", kRelease, kSemaphoreMods},
+    {Format::Acquire, "Acquire", kAcquire, kSemaphoreMods},
     {Format::Barrier, "Barrier", kBarrier, {}},
     {Format::ScalarUnary, "ScalarUnary", kScalarUnary, {}},
     {Format::ScalarBinary, "ScalarBinary", kScalarBinary, {}},
@@ -243,6 +253,13 @@ constexpr std::array<ModInfo, kModCount> kMods{{
     {Mod::operands, "operands", ModKind::number, false, 0, 1,
      "1: the flag is set once everything before it has read its operands, which products do before their "
      "results are there (default 0)"},
+    {Mod::core, "core", ModKind::number, true, 0, 65535,
+     "where dst or src is TYPE.BUFFER: the core that it lies in, counted among the cores of that type"},
+    {Mod::cores, "cores", ModKind::number, true, 1, 65535,
+     "cores that get the copy at the same time (default 1; more where the path has multicast)"},
+    {Mod::core_step, "core_step", ModKind::number, true, -65535, 65535,
+     "from one of these cores to the next (default 1)"},
+    {Mod::by, "by", ModKind::number, true, 1, 65535, "how much the semaphore grows or shrinks (default 1)"},
 }};
 
 constexpr std::array<std::string_view, 5> kRoundNames{"rne", "rtz", "rdn", "rup", "rna"};

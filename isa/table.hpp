@@ -80,6 +80,8 @@ enum class Format : std::uint8_t {
   Post,
   SetFlag,
   WaitFlag,
+  Release,
+  Acquire,
   Barrier,
   ScalarUnary,
   ScalarBinary,

@@ -31,15 +31,18 @@ unsigned slot_bytes(const InstructionInfo& row, std::size_t slot, DType type, DT
   return slot == 1 ? shape->m * shape->k * bits(shape->a) / 8 : shape->k * shape->n * bits(shape->b) / 8;
 }
 
-std::string fingerprint(const Target& t) {
+namespace {
+
+std::string limits_of(const Target& t) {
   std::string text = t.core_type;
   for (const Space& space : t.spaces)
-    text += fmt::format(",{} {} {}", space.name, space.bytes, space.alignment);
+    text += fmt::format(",{} {} {} {}", space.name, space.bytes, space.alignment, space.cores);
   for (const std::string& engine : t.engines) text += "," + engine;
   for (const CopyPath& path : t.paths) {
     text += fmt::format(",{}>{}@{}", path.from, path.to, path.engine);
     if (path.layouts != 0) text += fmt::format("+{}", path.layouts);
     if (path.post) text += fmt::format("*{}", path.scale_space);
+    if (path.multicast) text += "*";
   }
   for (const auto& [source, destination] : t.flag_pairs) text += fmt::format(",{}:{}", source, destination);
   text += fmt::format(",{},{},{},{},{},{},{},{},{},{},{},{},{}", t.flag_ids, t.cores, t.scalar_registers,
@@ -54,7 +57,15 @@ std::string fingerprint(const Target& t) {
     for (const MatrixShape& one : matrix.types)
       text += fmt::format(",{} {} {} {} {}", name(one.a), name(one.b), one.m, one.k, one.n);
   }
-  return fmt::format("{} {:016x}", t.machine, hash_of(text));
+  return text + fmt::format(",{},{},{}", t.semaphores, t.semaphore_max, t.vector_unit);
+}
+
+}  // namespace
+
+std::string fingerprint(std::span<const Target* const> targets) {
+  std::string text;
+  for (const Target* target : targets) text += limits_of(*target) + ";";
+  return fmt::format("{} {:016x}", targets.empty() ? "" : targets.front()->machine, hash_of(text));
 }
 
 }  // namespace npulab::isa

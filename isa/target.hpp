@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,9 +19,18 @@ struct Space {  // a memory that views can name
   std::string name;
   std::uint64_t bytes = 0;
   std::uint64_t alignment = 1;  // of every access by the vector unit and the scalar unit, bytes
+  // A buffer of other cores, called TYPE.BUFFER: only copies reach it. Empty: gm or a buffer of this core.
+  std::string core_type = {};
+  std::uint8_t remote_space = 0;  // its index in the spaces of that core type
+  unsigned cores = 1;             // of that core type on the machine
+
+  bool remote() const { return !core_type.empty(); }
 };
 
 enum class OperandForm : std::uint8_t { registers, ub };  // ub: vector operands are views with repeat
+
+inline constexpr std::uint8_t kScalarEngineIndex = 0;  // in Target::engines
+inline constexpr std::uint8_t kVectorEngineIndex = 1;
 
 struct CopyPath {  // a DMA path: copy from one space to another runs on this engine
   std::uint8_t from = 0;
@@ -29,6 +39,7 @@ struct CopyPath {  // a DMA path: copy from one space to another runs on this en
   LayoutSet layouts = 0;         // that it converts between
   bool post = false;             // has post-operations
   std::uint8_t scale_space = 0;  // of factors for each column; gm: none
+  bool multicast = false;        // a copy may feed several cores
 };
 
 enum class MatrixKind : std::uint8_t { cube, systolic, mmul };
@@ -66,9 +77,12 @@ struct Target {
   std::vector<CopyPath> paths;
   std::vector<std::pair<std::uint8_t, std::uint8_t>> flag_pairs;  // legal (source, destination) engines
   unsigned flag_ids = 8;                                          // per pair: ids 0 … flag_ids-1
+  unsigned semaphores = 0;                                        // of one core: ids 0 … semaphores-1
+  unsigned semaphore_max = 63;
   unsigned cores = 1;
   unsigned scalar_registers = 32;
   unsigned loop_depth = 4;
+  bool vector_unit = true;  // false: the core has none, and everything below is 0
   OperandForm form = OperandForm::registers;
   unsigned vector_registers = 128;
   unsigned register_bits = 128;
@@ -88,5 +102,8 @@ unsigned slot_bytes(const InstructionInfo& row, std::size_t slot, DType type, DT
 
 // Name of the machine and a hash of everything above: a kernel is assembled for these limits and no others.
 std::string fingerprint(const Target& target);
+// Name of the machine and a hash of everything above for these core types of it: a kernel is assembled for
+// these limits and no others.
+std::string fingerprint(std::span<const Target* const> targets);
 
 }  // namespace npulab::isa

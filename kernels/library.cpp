@@ -130,8 +130,7 @@ isa::Kernel assemble_kernel(const isa::Source& source, const config::Machine& ma
                             const isa::ParamValues& params) {
   isa::AssembleOptions options = assemble_options();
   const isa::Target target = config::make_target(machine);
-  for (const auto& [name, core] : machine.core_types)
-    if (name != target.core_type) options.other_core_types.push_back(config::make_target(machine, name));
+  options.other_core_types = config::other_targets(machine, target);
   return isa::assemble(source, target, params, options);
 }
 

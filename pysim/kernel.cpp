@@ -91,7 +91,8 @@ void bind_kernel(py::module_& module) {
       .def("header", [](const MachineKernel& self) { return to_python(describe(self.kernel.header)); })
       .def("hash", [](const MachineKernel& self) { return fmt::format("{:016x}", self.kernel.hash()); })
       .def("disassemble", [](const MachineKernel& self) {
-        return isa::disassemble(self.kernel, config::make_target(self.machine));
+        const isa::Target target = config::make_target(self.machine);
+        return isa::disassemble(self.kernel, target, config::other_targets(self.machine, target));
       });
   module.def("kernels", &list, py::arg("folder"), "What each kernel of the library does, by name.");
 }

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "isa/check.hpp"
+#include "isa/launch.hpp"
 #include "sim/config/describe.hpp"
 #include "sim/core/float_control.hpp"
 #include "sim/dram/gm_model.hpp"
@@ -79,6 +80,9 @@ struct Simulation::Impl {
   std::size_t index(const isa::Tensor& tensor) const {
     return static_cast<std::size_t>(&tensor - kernel.header.tensors.data());
   }
+  void place_programs();
+  void decode_programs();
+  std::vector<systemc::Shared> shared_by(const systemc::Shared& common);
   void place_tensors();
   void load_inputs();
   report::Report run();
@@ -90,9 +94,16 @@ struct Simulation::Impl {
   config::Machine machine;
   isa::Kernel kernel;
   SimulationOptions options;
-  const config::CoreTypeConfig* core = nullptr;
-  isa::Target target;
-  std::uint32_t cores = 0;
+  // A program on its cores. Worked out once, for any number of runs.
+  struct Part {
+    isa::LaunchPart launch;
+    const config::CoreTypeConfig* core = nullptr;
+    isa::Target target;
+    core::DecodedProgram program;
+    std::unique_ptr<core::BlockCache> cache;
+    core::LineCounters lines;
+  };
+  std::vector<Part> parts;
   std::vector<core::GmTensor> placed;
   std::vector<std::span<const std::byte>> inputs;  // by tensor; data() null: none
   std::vector<std::optional<std::byte>> padding;
@@ -101,8 +112,6 @@ struct Simulation::Impl {
   // Worked out once, for any number of runs.
   std::string hash;
   nlohmann::ordered_json resolved_machine;
-  core::DecodedProgram program;
-  std::unique_ptr<core::BlockCache> cache;
 };
 
 Simulation::Impl::Impl(config::Machine given_machine, isa::Kernel given_kernel,
@@ -111,34 +120,77 @@ Simulation::Impl::Impl(config::Machine given_machine, isa::Kernel given_kernel,
       kernel(std::move(given_kernel)),
       options(std::move(given_options)),
       gm(machine.gm.bytes) {
-  if (kernel.programs.size() != 1)
-    throw Error(Category::input, "several-programs",
-                fmt::format("kernel {} has {} programs; a launch runs one program on one core type",
-                            kernel.header.name, kernel.programs.size()));
-  const std::string& type = kernel.programs.front().core_type;
-  target = config::make_target(machine, type);
-  core = &machine.core_types.at(target.core_type);
-  isa::check(kernel, target);
-  cores = options.cores == 0 ? core->count : options.cores;
-  if (cores > core->count)
-    throw Error(Category::input, "too-many-cores",
-                fmt::format("a launch on {} cores: {} has {} of type {}", cores, machine.name, core->count,
-                            target.core_type));
+  place_programs();
   place_tensors();
   inputs.resize(kernel.header.tensors.size());
   padding.resize(kernel.header.tensors.size());
   hash = fmt::format("{:016x}", kernel.hash());
   resolved_machine = config::to_json(machine);
+  decode_programs();
+}
+
+// Which cores run which program.
+void Simulation::Impl::place_programs() {
+  const isa::Target target = config::make_target(machine);
+  const std::vector<isa::Target> others = config::other_targets(machine, target);
+  isa::check(kernel, target, others);
+  std::vector<isa::LaunchPart> launch = isa::launch_parts(kernel, target, others);
+  const std::uint32_t asked = options.cores;
+  if (asked != 0 && (kernel.programs.size() > 1 || kernel.programs.front().cores != 0) &&
+      asked != launch.back().first + launch.back().cores)
+    throw Error(
+        Category::input, "cores-are-fixed",
+        fmt::format("a launch on {} cores: the programs of kernel {} say themselves how many they take, {} "
+                    "in all",
+                    asked, kernel.header.name, launch.back().first + launch.back().cores));
+  if (asked != 0 && launch.size() == 1) {
+    if (asked > launch.front().cores)
+      throw Error(Category::input, "too-many-cores",
+                  fmt::format("a launch on {} cores: {} has {} of type {}", asked, machine.name,
+                              launch.front().cores, launch.front().core_type));
+    launch.front().cores = asked;
+  }
+  for (isa::LaunchPart& one : launch) {
+    Part part;
+    part.core = &machine.core_types.at(one.core_type);
+    part.target = isa::target_for(one.core_type, target, others);
+    part.launch = std::move(one);
+    parts.push_back(std::move(part));
+  }
+}
+
+void Simulation::Impl::decode_programs() {
   std::vector<std::uint64_t> bases;
   for (const core::GmTensor& t : placed) bases.push_back(t.base);
-  program = core::decode(kernel, kernel.programs.front(), machine, *core, target, bases);
-  if (options.timing_only && program.values_steer_time)
-    throw Error(
-        Category::input, "values-steer-time",
-        fmt::format("--timing-only is not possible: '{}' makes the time of {} depend on tensor values",
-                    program.value_steered_by, kernel.header.name),
-        {kernel.source_name, 0, 0});
-  cache = std::make_unique<core::BlockCache>(program);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Part& part = parts[i];
+    part.program = core::decode(kernel, kernel.programs[i], machine, *part.core, part.target, bases);
+    if (options.timing_only && part.program.values_steer_time)
+      throw Error(
+          Category::input, "values-steer-time",
+          fmt::format("--timing-only is not possible: '{}' makes the time of {} depend on tensor values",
+                      part.program.value_steered_by, kernel.header.name),
+          {kernel.source_name, 0, 0});
+    part.cache = std::make_unique<core::BlockCache>(part.program);
+    part.lines.resize(part.program.ops.size());
+  }
+}
+
+std::vector<systemc::Shared> Simulation::Impl::shared_by(const systemc::Shared& common) {
+  std::vector<systemc::Shared> all;
+  for (Part& part : parts) {
+    systemc::Shared shared = common;
+    shared.core = part.core;
+    shared.target = &part.target;
+    shared.program = &part.program;
+    shared.cache = options.block_cache ? part.cache.get() : nullptr;
+    shared.lines = &part.lines;
+    shared.first_core = part.launch.first;
+    shared.first_of_type = part.launch.index;
+    shared.cores = part.launch.cores;
+    all.push_back(shared);
+  }
+  return all;
 }
 
 void Simulation::Impl::place_tensors() {
@@ -244,16 +296,9 @@ void Simulation::Impl::header(report::Report& report) const {
 report::Report Simulation::Impl::run() {
   const auto begin = std::chrono::steady_clock::now();
   const core::FloatControl exact;  // round to nearest, subnormals kept, whatever the host process set
-  core::LineCounters lines;
-  lines.resize(program.ops.size());
   core::Diagnostics diagnostics;
   systemc::Shared shared;
   shared.machine = &machine;
-  shared.core = core;
-  shared.target = &target;
-  shared.program = &program;
-  shared.cache = options.block_cache ? cache.get() : nullptr;
-  shared.lines = &lines;
   shared.gm = &gm;
   shared.tensors = placed;
   shared.diagnostics = &diagnostics;
@@ -273,20 +318,21 @@ report::Report Simulation::Impl::run() {
     port = std::make_unique<systemc::GmArbiter>("gm", session, *model);
   }
   shared.port = port.get();
-  systemc::Chip chip(session, shared, cores, listener(),
-                     construction_order(cores, options.construction_seed));
-  cache->forget();
+  const std::vector<systemc::Shared> programs = shared_by(shared);
+  const std::uint32_t cores = programs.back().first_core + programs.back().cores;
+  systemc::Chip chip(session, programs, listener(), construction_order(cores, options.construction_seed));
+  for (Part& part : parts) part.cache->forget();
   for (std::uint32_t i = 0; i <= options.warmup; ++i) {
     load_inputs();
-    lines.clear();
+    for (Part& part : parts) part.lines.clear();
     diagnostics = {};
     chip.run(session);
-    cache->settle(lines);
+    for (Part& part : parts) part.cache->settle(part.lines);
   }
   check_outputs(diagnostics);
   report::Report report;
   header(report);
-  systemc::collect(chip, shared, model.get(), report);
+  systemc::collect(chip, model.get(), report);
   report.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   report::self_check(report);
   return report;

@@ -26,8 +26,10 @@ enum class SanitizeLevel : std::uint8_t { off, fast, full };
 struct SimulationOptions {
   bool timing_only = false;  // no values; the same cycles. Refused where values steer time.
   SanitizeLevel sanitize = SanitizeLevel::fast;
-  bool block_cache = true;   // false: every instruction is timed one by one; the report is the same
-  std::uint32_t cores = 0;   // of the launch; 0: as many as the machine has
+  bool block_cache = true;  // false: every instruction is timed one by one; the report is the same
+  // Of the launch; 0: as many as the machine has. Kernels with several programs, or with `cores=`, say
+  // themselves how many they take, and anything else is refused.
+  std::uint32_t cores = 0;
   std::uint32_t warmup = 0;  // runs before the one that is reported
   // A run that has not ended by this cycle is a stall "cycle-limit": an endless loop ends too.
   static constexpr std::uint64_t kDefaultMaxCycles = 1'000'000'000;

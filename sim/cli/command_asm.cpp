@@ -48,8 +48,8 @@ int disassemble(const Arguments& arguments, Host& host) {
     throw Error(Category::input, "not-binary",
                 fmt::format("{}: no binary kernel; {} asm writes one", arguments.word(0), kProgramName));
   const isa::Kernel kernel = load_binary(arguments.word(0));
-  const std::string type = kernel.programs.empty() ? std::string() : kernel.programs.front().core_type;
-  const std::string text = isa::disassemble(kernel, config::make_target(machine, type));
+  const isa::Target target = config::make_target(machine);
+  const std::string text = isa::disassemble(kernel, target, config::other_targets(machine, target));
   if (!file) {
     host.print(text);
     return 0;

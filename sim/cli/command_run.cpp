@@ -34,7 +34,9 @@ constexpr Option kSanitize{
     false,
     "fast"};
 constexpr Option kTimingOnly{"timing-only", '\0', "", "computes no values; the cycles are the same"};
-constexpr Option kCores{"cores", '\0', "N", "cores of the launch (default: all that the machine has)"};
+constexpr Option kCores{
+    "cores", '\0', "N",
+    "cores of the launch (default: all that the machine has); for kernels that do not say so themselves"};
 constexpr Option kWarmup{"warmup", '\0', "N", "runs the kernel N times before the run that is reported",
                          false,    {},   0};
 constexpr Option kMaxCycles{"max-cycles",

@@ -18,8 +18,12 @@ nlohmann::ordered_json json_of(const T& value) {
     return choice_name(value);
   } else if constexpr (Section<T>) {
     nlohmann::ordered_json section = nlohmann::ordered_json::object();
-    for_each_field<T>(
-        [&](const auto& field) { section[std::string(field.key)] = json_of(value.*field.member); });
+    for_each_field<T>([&](const auto& field) {
+      if constexpr (MayBeAbsent<std::remove_cvref_t<decltype(value.*field.member)>>) {
+        if (!(value.*field.member).present) return;
+      }
+      section[std::string(field.key)] = json_of(value.*field.member);
+    });
     return section;
   } else if constexpr (List<T>) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();

@@ -35,6 +35,13 @@ constexpr Field<S, M> value(std::string_view key, M S::*member, std::string_view
   return {key, member, "", 0, 0, doc, false};
 }
 
+// A section that a machine may leave out: then the device has no such part, and the members are at rest.
+template <class Part>
+struct Optional : Part {
+  Optional() = default;
+  bool present = false;
+};
+
 template <class S, class M>
 constexpr Field<S, M> required(Field<S, M> field) {
   field.required = true;

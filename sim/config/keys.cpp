@@ -27,6 +27,7 @@ void fill(KeyInfo& info) {
   } else if constexpr (Section<T>) {
     info.kind = KeyKind::section;
     info.keys = keys_of<T>();
+    info.may_be_absent = MayBeAbsent<T>;
   } else if constexpr (Named<T>) {
     info.kind = KeyKind::named_sections;
     info.keys = keys_of<typename NamedOf<T>::Item>();

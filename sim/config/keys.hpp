@@ -29,6 +29,7 @@ struct KeyInfo {
   double min = 0;    // integer and number: both ends are legal
   double max = 0;
   bool required = false;
+  bool may_be_absent = false;  // section: left out, or null over an inherited one: no such part
   std::string doc;
   std::vector<std::string> choices;
   nlohmann::ordered_json default_value;  // null when required or made of keys

@@ -215,6 +215,7 @@ struct BufferConfig {
   unsigned banks = 1;
   unsigned bank_bytes = 32;
   unsigned bank_ports = 1;
+  unsigned inputs = 1;
 
   static constexpr auto fields() {
     using T = BufferConfig;
@@ -226,7 +227,9 @@ struct BufferConfig {
         number("bank_bytes", &T::bank_bytes, "bytes", 1, 4096, "bytes that one bank gives in a cycle"),
         number("bank_ports", &T::bank_ports, "per cycle", 1, 8,
                "words of one bank that one access may touch in a cycle; more is a bank conflict and takes "
-               "further cycles")};
+               "further cycles"),
+        number("inputs", &T::inputs, "copies", 1, 64,
+               "copies of other cores that it takes at the same time; further ones wait")};
   }
 };
 
@@ -244,12 +247,14 @@ struct DmaPathConfig {
   unsigned layout_bytes_per_cycle = 0;
   bool post = false;
   std::string scale_buffer;
+  bool multicast = false;
 
   static constexpr auto fields() {
     using T = DmaPathConfig;
     return std::tuple{
-        required(value("from", &T::from, "source: gm or a buffer")),
-        required(value("to", &T::to, "destination: gm or a buffer")),
+        required(value("from", &T::from,
+                       "source: gm, a buffer, or TYPE.BUFFER of other cores (the copy says which core)")),
+        required(value("to", &T::to, "destination: the same")),
         number("bytes_per_cycle", &T::bytes_per_cycle, "bytes/cycle", 1, 65536, "width of the path"),
         number("latency_cycles", &T::latency_cycles, "cycles", 0, kMostCycles,
                "from a request to its first byte, beside the time that gm itself takes"),
@@ -268,7 +273,9 @@ struct DmaPathConfig {
                "width of the path for a transfer with a layout; 0: bytes_per_cycle"),
         value("post", &T::post, "whether it has post-operations: scale, relu and conversion (fixpipe)"),
         value("scale_buffer", &T::scale_buffer,
-              "buffer of the factors for each column (scale_at); empty: none")};
+              "buffer of the factors for each column (scale_at); empty: none"),
+        value("multicast", &T::multicast,
+              "whether one copy may feed several cores at the same time (to: TYPE.BUFFER)")};
   }
 };
 
@@ -293,19 +300,31 @@ struct SyncConfig {
   unsigned flag_max = 1;
   unsigned flag_latency_cycles = 1;
   unsigned barrier_latency_cycles = 1;
+  unsigned semaphores = 0;
+  unsigned semaphore_max = 63;
+  unsigned semaphore_initial = 0;
+  unsigned semaphore_latency_cycles = 1;
   std::vector<std::string> flag_pairs;
 
   static constexpr auto fields() {
     using T = SyncConfig;
-    return std::tuple{number("flag_ids", &T::flag_ids, "", 1, 256, "flags 0, 1, … for each pair of engines"),
-                      number("flag_max", &T::flag_max, "", 1, 65535,
-                             "how often a flag may be set before a wait takes it back"),
-                      number("flag_latency_cycles", &T::flag_latency_cycles, "cycles", 0, kMostCycles,
-                             "from the end of the source's work until the waiting engine goes on"),
-                      number("barrier_latency_cycles", &T::barrier_latency_cycles, "cycles", 0, kMostCycles,
-                             "from the last arrival until the cores go on"),
-                      value("flag_pairs", &T::flag_pairs,
-                            "legal pairs as 'source>destination'; empty: all pairs of two engines")};
+    return std::tuple{
+        number("flag_ids", &T::flag_ids, "", 1, 256, "flags 0, 1, … for each pair of engines"),
+        number("flag_max", &T::flag_max, "", 1, 65535,
+               "how often a flag may be set before a wait takes it back"),
+        number("flag_latency_cycles", &T::flag_latency_cycles, "cycles", 0, kMostCycles,
+               "from the end of the source's work until the waiting engine goes on"),
+        number("barrier_latency_cycles", &T::barrier_latency_cycles, "cycles", 0, kMostCycles,
+               "from the last arrival until the cores go on"),
+        number("semaphores", &T::semaphores, "", 0, 1024,
+               "counting semaphores 0, 1, … of one core (release, acquire)"),
+        number("semaphore_max", &T::semaphore_max, "", 1, 65535, "largest count of a semaphore"),
+        number("semaphore_initial", &T::semaphore_initial, "", 0, 65535,
+               "count of every semaphore at the start of a run"),
+        number("semaphore_latency_cycles", &T::semaphore_latency_cycles, "cycles", 0, kMostCycles,
+               "from the end of the releasing engine's work until the count is there"),
+        value("flag_pairs", &T::flag_pairs,
+              "legal pairs as 'source>destination'; empty: all pairs of two engines")};
   }
 };
 
@@ -313,7 +332,7 @@ struct CoreTypeConfig {
   unsigned count = 1;
   double clock_mhz = 1000;
   ScalarConfig scalar;
-  VectorConfig vector;
+  Optional<VectorConfig> vector;
   std::map<std::string, BufferConfig> buffers;
   std::map<std::string, DmaEngineConfig> dma;
   MatrixConfig matrix;
@@ -325,11 +344,13 @@ struct CoreTypeConfig {
         required(number("count", &T::count, "", 1, 4096, "cores of this type")),
         required(number("clock_mhz", &T::clock_mhz, "MHz", 1, 10000, "clock of the core")),
         value("scalar", &T::scalar, "scalar unit"),
-        required(value("vector", &T::vector, "vector unit, the core's compute unit; {} takes the defaults")),
-        required(value("buffers", &T::buffers, "local buffers of one core, by name")),
+        value("vector", &T::vector,
+              "vector unit; {} takes the defaults; without it the core only runs its scalar stream and "
+              "copies"),
+        value("buffers", &T::buffers, "local buffers of one core, by name"),
         required(value("dma", &T::dma, "DMA engines of one core, by name")),
         value("matrix", &T::matrix, "matrix unit"),
-        value("sync", &T::sync, "flags and barriers")};
+        value("sync", &T::sync, "flags, barriers and semaphores")};
   }
 };
 
@@ -453,11 +474,16 @@ std::uint64_t clock_hz(const CoreTypeConfig& core);
 std::uint64_t matrix_hz(const CoreTypeConfig& core);
 // Whether the core has a matrix unit with a queue of its own, the last of isa::Target::engines.
 bool has_matrix_engine(const CoreTypeConfig& core);
+// Whether the core has a unit that computes: vector or matrix.
+bool computes(const CoreTypeConfig& core);
 // Peak bandwidth of gm in bytes per second.
 double gm_peak_bytes_per_second(const GmConfig& gm);
 
-// Limits and names for the assembler. `core_type` empty: the machine's only (or first) type.
+// Limits and names for the assembler. `core_type` empty: the machine's first type (by name) that
+// computes.
 // Errors: input "unknown-core-type".
 isa::Target make_target(const Machine& machine, const std::string& core_type = {});
+// The same for every core type but `target`'s: for kernels of several programs.
+std::vector<isa::Target> other_targets(const Machine& machine, const isa::Target& target);
 
 }  // namespace npulab::config

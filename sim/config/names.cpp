@@ -16,6 +16,12 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
+std::pair<std::string, std::string> split_once(const std::string& text, char separator) {
+  const std::size_t at = text.find(separator);
+  if (at == std::string::npos || text.find(separator, at + 1) != std::string::npos) return {};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
 }  // namespace
 
 bool is_identifier(std::string_view name) {
@@ -38,9 +44,11 @@ std::pair<isa::DType, isa::DType> matrix_types(std::string_view key) {
 }
 
 std::pair<std::string, std::string> split_pair(const std::string& text) {
-  const std::size_t at = text.find('>');
-  if (at == std::string::npos || text.find('>', at + 1) != std::string::npos) return {};
-  return {text.substr(0, at), text.substr(at + 1)};
+  return split_once(text, '>');
+}
+
+std::pair<std::string, std::string> split_remote(const std::string& text) {
+  return split_once(text, '.');
 }
 
 }  // namespace npulab::config

@@ -197,6 +197,10 @@ class Reader {
 
   template <Section T>
   void value(const Node& node, T& out, const Limits&, const std::string& path) {
+    if constexpr (MayBeAbsent<T>) {
+      out.present = !(node.kind == NodeKind::null && node.removes);
+      if (!out.present) return;
+    }
     section(node, out, path);
   }
 

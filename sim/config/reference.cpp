@@ -26,7 +26,7 @@ about a machine is compiled in.
   and `inf` are refused. An integer is written in digits alone, so `32.0` and `1e3` are refused for integer keys.
 - **`extends: NAME or FILE`** inherits from another machine, looked for beside the file first, then in the machine
   folders, at most 16 deep. Sections are merged key by key and the inheriting file wins; lists are replaced whole; `null`
-  removes a named section (a buffer, an engine, a core type).
+  removes a named section (a buffer, an engine, a core type) or a vector unit.
 - **`--set a.b.c=value`** is applied last, with the same checks. The path goes through keys, names of sections and
   indices of lists: `core_types.core.dma.mte2.paths.0.in_flight=8`. A named section that is not there yet is added whole:
   `core_types.core.buffers.extra={bytes: 4096}`.
@@ -38,13 +38,18 @@ Further rules between keys:
   not `scalar`, `vector` or `all`.
 - Registers form: one operation takes a whole number of registers, at most all of them. Registers and operations are
   whole bytes, and every element type fills an operation without a rest.
-- Paths name `gm` or buffers of the core type, not `gm` at both ends, and each pair of ends once in a core type, so that
-  a copy knows its engine. A request to or from `gm` is at most `gm.grant_bytes`, because it is granted as a whole.
+- Paths name `gm`, buffers of the core type or `TYPE.BUFFER`, not `gm` at both ends, and each pair of ends once in a core
+  type, so that a copy knows its engine. A request to or from `gm` is at most `gm.grant_bytes`, because it is granted as a whole.
 - `dram` model: a row and an interleave unit are whole bursts; each channel holds a row at least; `t_ras_ns` is
   not below `t_rcd_ns`; refreshes fit into their interval (per bank: one after the other).
 - A path lists each layout once. Fractals lie in buffers: no path that ends in `gm` has `nd2nz`, none that begins there has
   `nz2nd`, and `transpose16` and `nz2nz` are between two buffers. `nz2nz` and `scale_buffer` are for paths with `post: true`.
 - Flag pairs join two different engines.
+- At least one core type has a vector or a matrix unit. A core type with neither may have no buffer either, and its cores
+  run a scalar stream and copies.
+- A path that begins or ends in `TYPE.BUFFER` reaches that buffer of other cores: the copy names the core. Its other end is
+  `gm` or a buffer of the core itself. `multicast` belongs to paths `to: TYPE.BUFFER`.
+- `semaphore_initial` is at most `semaphore_max`.
 )";
 
 std::string joined(const std::vector<std::string>& items) {
@@ -82,6 +87,7 @@ std::string type_text(const KeyInfo& info) {
 std::string default_text(const KeyInfo& info) {
   if (info.required) return "*required*";
   const nlohmann::ordered_json& value = info.default_value;
+  if (info.may_be_absent || info.kind == KeyKind::named_sections) return "none";
   if (value.is_null()) return "its own";
   if (value.is_number_float()) return "`" + number_text(value.get<double>()) + "`";
   if (value.is_array()) {

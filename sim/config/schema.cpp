@@ -23,13 +23,16 @@ ordered_json choice_schema(const KeyInfo& info) {
   return {{"type", "string"}, {"enum", info.choices}};
 }
 
+ordered_json or_null(ordered_json schema, bool also_null) {
+  if (!also_null) return schema;
+  return {{"anyOf", ordered_json::array({std::move(schema), {{"type", "null"}}})}};
+}
+
 ordered_json sections_schema(const KeyInfo& info, bool partial) {
-  ordered_json item = section_schema(info.keys, partial);
-  if (partial) item = {{"anyOf", ordered_json::array({item, {{"type", "null"}}})}};
   return {{"type", "object"},
           {"propertyNames", {{"pattern", "^[a-z][a-z0-9_]*$"}}},
-          {"additionalProperties", item},
-          {"minProperties", partial ? 0 : 1}};
+          {"additionalProperties", or_null(section_schema(info.keys, partial), partial)},
+          {"minProperties", partial || !info.required ? 0 : 1}};
 }
 
 ordered_json list_schema(ordered_json items) {
@@ -58,7 +61,7 @@ ordered_json type_schema(const KeyInfo& info, bool partial) {
       return list;
     }
     case KeyKind::section:
-      return section_schema(info.keys, partial);
+      return or_null(section_schema(info.keys, partial), partial && info.may_be_absent);
     case KeyKind::section_list: {  // lists are replaced whole, so their items are always complete
       ordered_json list = list_schema(section_schema(info.keys, false));
       list["minItems"] = 1;

@@ -70,7 +70,7 @@ std::string vector_lines(const CoreTypeConfig& core) {
 
 std::string core_lines(const std::string& name, const CoreTypeConfig& core) {
   std::string text = fmt::format("# {}: {} at {} MHz\n", name, core.count, number_text(core.clock_mhz));
-  text += vector_lines(core);
+  if (core.vector.present) text += vector_lines(core);
   for (const auto& [buffer_name, buffer] : core.buffers)
     text += fmt::format("#   {}: {}, {} banks x {} B x {} = {} B/cycle\n", buffer_name,
                         size_text(buffer.bytes), buffer.banks, buffer.bank_bytes, buffer.bank_ports,

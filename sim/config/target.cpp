@@ -16,7 +16,9 @@ namespace {
 
 const std::pair<const std::string, CoreTypeConfig>& find_core_type(const Machine& machine,
                                                                    const std::string& name) {
-  const auto found = name.empty() ? machine.core_types.begin() : machine.core_types.find(name);
+  const auto able = [](const auto& type) { return computes(type.second); };
+  auto found = machine.core_types.find(name);
+  if (name.empty()) found = std::find_if(machine.core_types.begin(), machine.core_types.end(), able);
   if (found != machine.core_types.end()) return *found;
   std::vector<std::string> names;
   for (const auto& [known, core] : machine.core_types) names.push_back(known);
@@ -40,11 +42,37 @@ void add_flag_pairs(const SyncConfig& sync, isa::Target& target) {
     target.flag_pairs.emplace_back(index_in(target.engines, source), index_in(target.engines, destination));
   }
   if (!sync.flag_pairs.empty()) return;
+  const auto usable = [&](std::size_t engine) {
+    return target.vector_unit || target.engines[engine] != kVectorEngine;
+  };
   for (std::size_t source = 0; source < target.engines.size(); ++source)
     for (std::size_t destination = 0; destination < target.engines.size(); ++destination)
-      if (source != destination)
+      if (source != destination && usable(source) && usable(destination))
         target.flag_pairs.emplace_back(static_cast<std::uint8_t>(source),
                                        static_cast<std::uint8_t>(destination));
+}
+
+void add_local_spaces(const CoreTypeConfig& core, isa::Target& target) {
+  for (const auto& [name, buffer] : core.buffers)
+    target.spaces.push_back({name, buffer.bytes, buffer.alignment, {}, 0, 1});
+}
+
+// The buffers of other cores that paths reach, each once.
+void add_remote_spaces(const Machine& machine, const CoreTypeConfig& core, isa::Target& target) {
+  for (const auto& [name, engine] : core.dma) {
+    for (const DmaPathConfig& path : engine.paths) {
+      for (const std::string& end : {path.from, path.to}) {
+        const auto [type, buffer] = split_remote(end);
+        const auto same = [&](const isa::Space& space) { return space.name == end; };
+        if (type.empty() || std::any_of(target.spaces.begin(), target.spaces.end(), same)) continue;
+        const CoreTypeConfig& owner = find_core_type(machine, type).second;
+        const auto found = owner.buffers.find(buffer);
+        const auto number = static_cast<std::uint8_t>(1 + std::distance(owner.buffers.begin(), found));
+        target.spaces.push_back(
+            {end, found->second.bytes, found->second.alignment, type, number, owner.count});
+      }
+    }
+  }
 }
 
 void add_engines(const CoreTypeConfig& core, isa::Target& target) {
@@ -60,7 +88,7 @@ void add_engines(const CoreTypeConfig& core, isa::Target& target) {
         layouts = static_cast<isa::LayoutSet>(layouts | isa::set_of(layout));
       target.paths.push_back(
           {index_in(spaces, path.from), index_in(spaces, path.to), index, layouts, path.post,
-           path.scale_buffer.empty() ? isa::kGmSpace : index_in(spaces, path.scale_buffer)});
+           path.scale_buffer.empty() ? isa::kGmSpace : index_in(spaces, path.scale_buffer), path.multicast});
     }
   }
   if (has_matrix_engine(core)) target.engines.push_back(kMatrixEngine);
@@ -94,6 +122,10 @@ void add_matrix(const CoreTypeConfig& core, isa::Target& target) {
 
 }  // namespace
 
+bool computes(const CoreTypeConfig& core) {
+  return core.vector.present || !core.matrix.types.empty();
+}
+
 bool has_matrix_engine(const CoreTypeConfig& core) {
   return !core.matrix.types.empty() && core.matrix.kind != isa::MatrixKind::mmul;
 }
@@ -119,15 +151,22 @@ isa::Target make_target(const Machine& machine, const std::string& core_type) {
   target.machine = machine.name;
   target.core_type = name;
   target.spaces.push_back({kGmName, machine.gm.bytes, 1});
-  for (const auto& [buffer_name, buffer] : core.buffers)
-    target.spaces.push_back({buffer_name, buffer.bytes, buffer.alignment});
+  target.vector_unit = core.vector.present;
+  add_local_spaces(core, target);
+  add_remote_spaces(machine, core, target);
   add_engines(core, target);
   add_matrix(core, target);
   add_flag_pairs(core.sync, target);
   target.flag_ids = core.sync.flag_ids;
+  target.semaphores = core.sync.semaphores;
+  target.semaphore_max = core.sync.semaphore_max;
   target.cores = core.count;
   target.scalar_registers = core.scalar.registers;
   target.loop_depth = core.scalar.loop_depth;
+  if (!core.vector.present) {
+    target.vector_registers = target.register_bits = target.operation_bits = 0;
+    return target;
+  }
   for (std::size_t space = 1; space < target.spaces.size(); ++space)
     if (target.spaces[space].name == core.vector.buffer)
       target.vector_space = static_cast<std::uint8_t>(space);
@@ -139,6 +178,13 @@ isa::Target make_target(const Machine& machine, const std::string& core_type) {
   for (const isa::DType type : core.vector.types)
     target.vector_types = static_cast<isa::DTypeSet>(target.vector_types | isa::set_of(type));
   return target;
+}
+
+std::vector<isa::Target> other_targets(const Machine& machine, const isa::Target& target) {
+  std::vector<isa::Target> others;
+  for (const auto& [name, core] : machine.core_types)
+    if (name != target.core_type) others.push_back(make_target(machine, name));
+  return others;
 }
 
 }  // namespace npulab::config

@@ -27,9 +27,10 @@ class Validator {
 
   std::vector<Problem> run() {
     machine_name();
-    named(key_of(&Machine::core_types), machine_.core_types, {});
+    named(key_of(&Machine::core_types), machine_.core_types, {kGmName});
     for (const auto& [name, core] : machine_.core_types)
       core_type(join_path(std::string(key_of(&Machine::core_types)), name), core);
+    compute_unit();
     device_memory();
     return std::move(problems_);
   }
@@ -97,14 +98,31 @@ class Validator {
     }
   }
 
+  void compute_unit() {
+    using T = CoreTypeConfig;
+    const auto able = [](const auto& type) { return computes(type.second); };
+    if (std::any_of(machine_.core_types.begin(), machine_.core_types.end(), able)) return;
+    refuse_combination(std::string(key_of(&Machine::core_types)),
+                       fmt::format("no compute unit: no core type has a section '{}', or '{}' with types",
+                                   key_of(&T::vector), key_of(&T::matrix)));
+  }
+
   void core_type(const std::string& path, const CoreTypeConfig& core) {
     using T = CoreTypeConfig;
-    named(key_of(&T::buffers), core.buffers, {kGmName}, path);
+    if (computes(core) || !core.buffers.empty()) named(key_of(&T::buffers), core.buffers, {kGmName}, path);
     named(key_of(&T::dma), core.dma, {kScalarEngine, kVectorEngine, kMatrixEngine, kEveryEngine}, path);
-    vector_unit(at(path, &T::vector), core);
+    if (core.vector.present) vector_unit(at(path, &T::vector), core);
     matrix_unit(at(path, &T::matrix), core);
     paths(at(path, &T::dma), core);
+    semaphores(at(path, &T::sync), core.sync);
     flag_pairs(join_path(at(path, &T::sync), key_of(&SyncConfig::flag_pairs)), core);
+  }
+
+  void semaphores(const std::string& path, const SyncConfig& sync) {
+    if (sync.semaphore_initial > sync.semaphore_max)
+      refuse_combination(
+          at(path, &SyncConfig::semaphore_initial),
+          fmt::format("{} is more than {}", sync.semaphore_initial, shown(sync, &SyncConfig::semaphore_max)));
   }
 
   void vector_unit(const std::string& path, const CoreTypeConfig& core) {
@@ -177,7 +195,11 @@ class Validator {
         refuse_combination(here, fmt::format("'{}' mixes floats and integers", key));
       if (matrix.kind == isa::MatrixKind::systolic && (type.m != 1 || type.n != 1))
         refuse_combination(here, "one element of the array takes one row and one column: m and n are 1");
-      if (matrix.kind == isa::MatrixKind::mmul) tile(here, type, a, b, core.vector);
+      if (matrix.kind != isa::MatrixKind::mmul) continue;
+      if (core.vector.present)
+        tile(here, type, a, b, core.vector);
+      else
+        refuse_combination(here, "mmul works on registers, and the core has no vector unit");
     }
     if (!has_matrix_engine(core)) return;
     for (const auto& [member, name] :
@@ -225,13 +247,42 @@ class Validator {
     }
   }
 
+  static bool is_remote(const std::string& end) { return end.find('.') != std::string::npos; }
+
+  // gm, a buffer, or TYPE.BUFFER.
+  void path_end(const std::string& path, const std::string& end, const CoreTypeConfig& core) {
+    if (!is_remote(end)) {
+      known_buffer(path, end, core, true);
+      return;
+    }
+    const auto [type, buffer] = split_remote(end);
+    const auto found = machine_.core_types.find(type);
+    if (found != machine_.core_types.end()) {
+      known_buffer(path, buffer, found->second, false);
+      return;
+    }
+    std::vector<std::string> names;
+    for (const auto& [name, config] : machine_.core_types) names.push_back(name);
+    refuse("unknown-name", path,
+           fmt::format("'{}' names no core type '{}'{}", end, type, suggestion(type, names)));
+  }
+
   void dma_path(const std::string& path, const DmaPathConfig& one, const CoreTypeConfig& core) {
     using T = DmaPathConfig;
-    known_buffer(at(path, &T::from), one.from, core, true);
-    known_buffer(at(path, &T::to), one.to, core, true);
+    path_end(at(path, &T::from), one.from, core);
+    path_end(at(path, &T::to), one.to, core);
     if (one.from == kGmName && one.to == kGmName)
       refuse_combination(at(path, &T::to),
-                         fmt::format("both ends are {}: a path has a local buffer at one end", kGmName));
+                         fmt::format("both ends are {}: a path has a buffer at one end", kGmName));
+    if (is_remote(one.from) && is_remote(one.to))
+      refuse_combination(
+          at(path, &T::to),
+          fmt::format("both ends lie in other cores: one is {} or a buffer of the core itself", kGmName));
+    if (one.multicast && !is_remote(one.to))
+      refuse_combination(at(path, &T::multicast),
+                         fmt::format("'{}' is no TYPE.BUFFER: several cores get a copy only in their own "
+                                     "buffers",
+                                     one.to));
     multiple(path, one, &T::request_bytes, &T::alignment, "requests are cut at multiples of their size");
     layouts(at(path, &T::layouts), one);
     post(path, one, core);
@@ -278,7 +329,8 @@ class Validator {
   }
 
   void flag_pairs(const std::string& path, const CoreTypeConfig& core) {
-    std::vector<std::string> engines{kScalarEngine, kVectorEngine};
+    std::vector<std::string> engines{kScalarEngine};
+    if (core.vector.present) engines.emplace_back(kVectorEngine);
     for (const auto& [name, engine] : core.dma) engines.push_back(name);
     if (has_matrix_engine(core)) engines.emplace_back(kMatrixEngine);
     std::set<std::string> seen;

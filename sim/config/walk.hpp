@@ -45,6 +45,12 @@ concept Choice = std::is_enum_v<T>;
 template <class T>
 concept Integer = std::unsigned_integral<T> && !std::is_same_v<T, bool>;
 
+// A section that a machine may leave out.
+template <class T>
+concept MayBeAbsent = Section<T> && requires(T section) {
+  section.present;
+};
+
 template <Section S, class Visitor>
 constexpr void for_each_field(Visitor&& visit) {
   std::apply([&](const auto&... field) { (visit(field), ...); }, S::fields());

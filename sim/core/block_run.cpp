@@ -52,7 +52,8 @@ void execute(const DecodedProgram& program, const Block& block, CoreState& state
   state.note_registers(program, block);
   std::byte* const vectors = state.vectors.data();
   const HotOp* const hot = program.hot.data();
-  const memory::LocalBuffer::View buffer = state.buffer(state.target.vector_space).view();
+  const memory::LocalBuffer::View buffer =
+      state.target.vector_unit ? state.buffer(state.target.vector_space).view() : memory::LocalBuffer::View{};
   const bool check = state.sanitize != Sanitize::off;
   const std::uint32_t end = block.first + block.count;
   for (std::uint32_t pc = block.first; pc < end; ++pc) {

@@ -14,17 +14,18 @@ constexpr std::size_t kSlack = 64;
 }  // namespace
 
 CoreState::CoreState(const config::CoreTypeConfig& core, const isa::Target& core_target,
-                     std::uint32_t core_id, std::uint32_t core_count, bool saturate_overflow,
-                     Sanitize sanitize_level, Diagnostics& findings)
+                     CoreNumber core_number, bool saturate_overflow, Sanitize sanitize_level,
+                     Diagnostics& findings)
     : vectors(std::size_t{core_target.vector_registers} * core_target.register_bits / 8 + kSlack),
       target(core_target),
-      id(core_id),
-      count(core_count),
+      numbers(core_number),
+      id(core_number.launch),
       saturate(saturate_overflow),
       sanitize(sanitize_level),
       diagnostics(findings) {
   for (std::size_t space = 1; space < core_target.spaces.size(); ++space) {
     const std::string& name = core_target.spaces[space].name;
+    if (core_target.spaces[space].remote()) continue;
     buffers.push_back(std::make_unique<memory::LocalBuffer>(name, core.buffers.at(name)));
   }
   reset();

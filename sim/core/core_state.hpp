@@ -20,10 +20,17 @@ namespace npulab::core {
 
 enum class Sanitize : std::uint8_t { off, fast, full };
 
+// Which core of a launch it is.
+struct CoreNumber {
+  std::uint32_t launch = 0;   // over all programs
+  std::uint32_t program = 0;  // among the cores of its program
+  std::uint32_t count = 1;    // cores of its program
+};
+
 class CoreState {
  public:
-  CoreState(const config::CoreTypeConfig& core, const isa::Target& target, std::uint32_t id,
-            std::uint32_t count, bool saturate, Sanitize sanitize, Diagnostics& diagnostics);
+  CoreState(const config::CoreTypeConfig& core, const isa::Target& target, CoreNumber number, bool saturate,
+            Sanitize sanitize, Diagnostics& diagnostics);
 
   // Registers unwritten, buffers poisoned.
   void reset();
@@ -59,8 +66,8 @@ class CoreState {
   std::vector<std::byte> array_sums;  // that stay in a systolic array, in the form of C
   std::uint64_t flops = 0;            // of operations whose lane count is not fixed
   const isa::Target& target;
-  const std::uint32_t id;
-  const std::uint32_t count;
+  const CoreNumber numbers;
+  const std::uint32_t id;  // number in the launch
   const bool saturate;
   const Sanitize sanitize;
   Diagnostics& diagnostics;

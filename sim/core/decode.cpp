@@ -363,7 +363,9 @@ HotOp hot_part(const MicroOp& op) {
 }
 
 void find_blocks(DecodedProgram& program, const config::CoreTypeConfig& core) {
-  const config::BufferConfig& buffer = core.buffers.at(core.vector.buffer);
+  const auto vector_buffer = core.buffers.find(core.vector.buffer);
+  const config::BufferConfig buffer =
+      vector_buffer == core.buffers.end() ? config::BufferConfig{} : vector_buffer->second;
   const bool queued = core.vector.queue_depth > 0;
   const std::size_t size = program.ops.size();
   std::vector<bool> leader(size + 1, false);

@@ -78,11 +78,11 @@ void meaning<Op::Shr>(Frame f) {
 }
 template <>
 void meaning<Op::CoreId>(Frame f) {
-  set_scalar(f, f.state.id);
+  set_scalar(f, f.state.numbers.program);
 }
 template <>
 void meaning<Op::CoreCount>(Frame f) {
-  set_scalar(f, f.state.count);
+  set_scalar(f, f.state.numbers.count);
 }
 
 template <>

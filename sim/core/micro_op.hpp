@@ -55,7 +55,7 @@ struct Timing {
   std::uint8_t read_count = 0;
   std::uint8_t scalar_write = isa::kNoRegister;
   std::uint8_t scalar_write2 = isa::kNoRegister;  // base register of a post-increment
-  std::array<std::uint8_t, 12> scalar_reads{};
+  std::array<std::uint8_t, 16> scalar_reads{};
   std::uint8_t scalar_read_count = 0;
 };
 

@@ -79,6 +79,9 @@ class Resolver {
     size_mod(Mod::pad_to, t_.pad_to);
     if (op_.format == isa::Format::Post) post();
     if (op_.has(Mod::layout)) layout();
+    t_.core = number(Mod::core, 0);
+    t_.cores = number(Mod::cores, 1);
+    t_.core_step = number(Mod::core_step, 1);
     pitches();
     const bool filled = t_.pad_to > 0;
     if (t_.count == 0 || t_.count2 == 0 || (t_.bytes == 0 && !filled))

@@ -44,6 +44,10 @@ struct Transfer {
   std::uint64_t count2 = 1;
   std::int64_t src_pitch = 0, dst_pitch = 0, src_pitch2 = 0, dst_pitch2 = 0;
   std::uint64_t pad_to = 0;
+  // Of the end that lies in other cores, numbers among the cores of its type.
+  std::int64_t core = 0;
+  std::int64_t cores = 1;
+  std::int64_t core_step = 1;
   std::optional<isa::Layout> layout;
   std::uint8_t src_piece = 0, dst_piece = 0;      // of fractals, else 0
   std::uint8_t src_element = 1, dst_element = 1;  // bytes; 1 where nothing is converted
@@ -67,6 +71,7 @@ struct Transfer {
   std::uint64_t total() const;
   // What so many bytes of that side are on the path, which carries the wider of the two elements.
   std::uint64_t on_path(std::uint64_t counted_bytes) const;
+  std::int64_t core_at(std::int64_t i) const { return core + i * core_step; }
 
  private:
   bool counts_destination() const;
@@ -79,6 +84,12 @@ struct GmTensor {
   std::uint64_t bytes = 0;
 };
 
+// The local buffers at the two ends of a copy; null where gm is.
+struct TransferEnds {
+  memory::LocalBuffer* from = nullptr;
+  memory::LocalBuffer* to = nullptr;
+};
+
 // Reads the numbers of a copy. Errors: verdict "negative-size", "out-of-bounds", "misaligned" with the place.
 Transfer resolve_transfer(const DecodedProgram& program, std::uint32_t pc, const CoreState& state,
                           std::span<const GmTensor> tensors, std::uint64_t gm_bytes, unsigned gm_alignment);
@@ -87,9 +98,12 @@ Transfer resolve_transfer(const DecodedProgram& program, std::uint32_t pc, const
 // what they leave behind. Copies of very many interleaved rows are taken as apart.
 std::optional<std::uint8_t> conflict(const Transfer& one, const Transfer& other);
 
-// Moves the bytes and pads; a read of bytes that nobody wrote is a finding.
+// Whether two copies that end in buffers of other cores have one of these cores in common.
+bool share_a_core(const Transfer& one, const Transfer& other);
+
+// Moves the bytes and pads; a read of bytes that nobody wrote is a finding of the core `state` that copies.
 void apply_transfer(const DecodedProgram& program, const Transfer& transfer, CoreState& state,
-                    memory::SparseMemory& gm);
+                    const TransferEnds& ends, memory::SparseMemory& gm);
 
 // The pieces of a transfer in order: each row of the counted side cut at multiples of `request_bytes` of its
 // address.

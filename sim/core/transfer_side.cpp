@@ -157,4 +157,11 @@ std::optional<std::uint8_t> conflict(const Transfer& one, const Transfer& other)
   return std::nullopt;
 }
 
+bool share_a_core(const Transfer& one, const Transfer& other) {
+  for (std::int64_t i = 0; i < one.cores; ++i)
+    for (std::int64_t k = 0; k < other.cores; ++k)
+      if (one.core_at(i) == other.core_at(k)) return true;
+  return false;
+}
+
 }  // namespace npulab::core

@@ -21,6 +21,7 @@ struct Mover {
   const DecodedProgram& program;
   const Transfer& t;
   CoreState& state;
+  const TransferEnds& ends;
   memory::SparseMemory& gm;
   bool src_clean = true;
 
@@ -59,16 +60,16 @@ struct RowCopy : Mover {
     if (t.from == isa::kGmSpace) {
       std::uint64_t unwritten = 0;
       if (!gm.written(from, t.bytes, &unwritten)) report_unwritten(unwritten);
-      memory::LocalBuffer& buffer = state.buffer(t.to);
+      memory::LocalBuffer& buffer = *ends.to;
       gm.read(from, buffer.data() + to, t.bytes);
       buffer.mark_written(to, t.bytes);
     } else {
-      memory::LocalBuffer& source = state.buffer(t.from);
+      memory::LocalBuffer& source = *ends.from;
       if (!source.written(from, t.bytes)) report_unwritten(source.first_unwritten(from, t.bytes));
       if (t.to == isa::kGmSpace) {
         gm.write(to, source.data() + from, t.bytes);
       } else {
-        memory::LocalBuffer& buffer = state.buffer(t.to);
+        memory::LocalBuffer& buffer = *ends.to;
         std::memmove(buffer.data() + to, source.data() + from, t.bytes);
         buffer.mark_written(to, t.bytes);
       }
@@ -83,7 +84,7 @@ struct RowCopy : Mover {
       gm.write(to + t.bytes, zero.data(), zeros);
       return;
     }
-    memory::LocalBuffer& buffer = state.buffer(t.to);
+    memory::LocalBuffer& buffer = *ends.to;
     std::memset(buffer.data() + to + t.bytes, 0, zeros);
     buffer.mark_written(to + t.bytes, zeros);
   }
@@ -93,8 +94,8 @@ struct RowCopy : Mover {
 class LayoutCopy : Mover {
  public:
   LayoutCopy(const DecodedProgram& program_of, const Transfer& transfer, CoreState& state_of,
-             memory::SparseMemory& memory)
-      : Mover{program_of, transfer, state_of, memory},
+             const TransferEnds& ends_of, memory::SparseMemory& memory)
+      : Mover{program_of, transfer, state_of, ends_of, memory},
         source_(transfer.source()),
         destination_(transfer.destination()),
         row_(source_.bytes),
@@ -125,7 +126,7 @@ class LayoutCopy : Mover {
   // Fractals are whole: what no row fills is zero. Rows come after that, so that columns which lie closer
   // than whole fractals lose nothing but the filling.
   void clear(std::uint64_t plane) {
-    memory::LocalBuffer& buffer = state.buffer(t.to);
+    memory::LocalBuffer& buffer = *ends.to;
     const std::uint64_t bytes = destination_.piece * destination_.count;
     const std::uint64_t data = destination_.piece * t.count;
     for (std::uint64_t column = 0; column < destination_.columns(); ++column) {
@@ -155,7 +156,7 @@ class LayoutCopy : Mover {
         if (!gm.written(from, bytes, &unwritten)) report_unwritten(unwritten);
         gm.read(from, row_.data() + done, bytes);
       } else {
-        memory::LocalBuffer& buffer = state.buffer(t.from);
+        memory::LocalBuffer& buffer = *ends.from;
         if (!buffer.written(from, bytes)) report_unwritten(buffer.first_unwritten(from, bytes));
         std::memcpy(row_.data() + done, buffer.data() + from, bytes);
       }
@@ -177,7 +178,7 @@ class LayoutCopy : Mover {
       gm.write(at(destination_, row, plane, 0), data.data(), data.size());
       return;
     }
-    memory::LocalBuffer& buffer = state.buffer(t.to);
+    memory::LocalBuffer& buffer = *ends.to;
     if (destination_.piece == 0) {
       const std::uint64_t to = at(destination_, row, plane, 0);
       std::memcpy(buffer.data() + to, data.data(), data.size());
@@ -202,12 +203,12 @@ class LayoutCopy : Mover {
 }  // namespace
 
 void apply_transfer(const DecodedProgram& program, const Transfer& t, CoreState& state,
-                    memory::SparseMemory& gm) {
+                    const TransferEnds& ends, memory::SparseMemory& gm) {
   if (t.layout || t.post) {
-    LayoutCopy(program, t, state, gm).run();
+    LayoutCopy(program, t, state, ends, gm).run();
     return;
   }
-  RowCopy copy{{program, t, state, gm}};
+  RowCopy copy{{program, t, state, ends, gm}};
   for (std::uint64_t plane = 0; plane < t.count2; ++plane) {
     for (std::uint64_t row = 0; row < t.count; ++row) {
       const auto r = static_cast<std::int64_t>(row);

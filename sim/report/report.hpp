@@ -33,19 +33,21 @@ struct Memory {
   double bus_occupancy = -1;  // share of the time in which data moved, over all channels; < 0: not stated
 };
 
-// Sums over cores: busy + idle + stalls = cycles * instances.
+// Sums over cores: busy + idle + stalls = run_cycles * instances.
 struct Engine {
   std::string name;
   std::uint64_t instances = 0;
+  std::uint64_t run_cycles = 0;  // of the whole run, in the clock of its cores
   std::uint64_t busy_cycles = 0;
   std::uint64_t idle_cycles = 0;
   EngineCycles cycles;     // its stalls
-  double utilization = 0;  // busy / (cycles * instances)
+  double utilization = 0;  // busy / (run_cycles * instances)
   std::vector<std::pair<std::string, std::uint64_t>> counters;
 };
 
 struct HotSpot {
-  std::string file;  // as seen from the folder of the kernel's own, empty when the line is not known
+  std::string core_type;  // of the program
+  std::string file;       // as seen from the folder of the kernel's own, empty when the line is not known
   std::uint32_t line = 0;
   std::string text;               // the source line, empty when the source is not known
   std::uint64_t starts = 0;       // instructions of this line that started, over all cores

@@ -87,7 +87,8 @@ struct Rows<Engine> {
   static constexpr auto list() {
     using T = Engine;
     return std::tuple{
-        row("instances", &T::instances, "", "engines of this name in the launch: one per core"),
+        row("instances", &T::instances, "", "engines of this name in the launch: one per core of the type"),
+        row("cycles", &T::run_cycles, "cycles", "the whole run in the clock of its core type"),
         row("busy_cycles", &T::busy_cycles, "cycles", "cycles in which it worked, over all instances"),
         row("idle_cycles", &T::idle_cycles, "cycles",
             "cycles in which it had nothing to do, over all instances"),
@@ -105,6 +106,7 @@ struct Rows<HotSpot> {
   static constexpr auto list() {
     using T = HotSpot;
     return std::tuple{
+        row("core_type", &T::core_type, "", "core type of the program"),
         row("file", &T::file, "",
             "file that holds the line, as seen from the folder of the kernel's own; empty when it is not "
             "known"),
@@ -200,7 +202,8 @@ struct Rows<Report> {
             "what float results beyond the range become: inf, or saturate for the largest finite value"),
         row("cores", &T::cores, "", "cores of the launch"),
         row("cycles", &T::cycles, "cycles",
-            "from the start of the kernel until its last core ended, in the cores' clock"),
+            "from the start of the kernel until its last core ended, in the clock of the first program's "
+            "cores"),
         row("time_us", &T::time_us, "us", "the same as time"),
         row("dispatch_us", &T::dispatch_us, "us", "host to device, before time_us begins and not part of it"),
         row("instructions", &T::instructions, "instructions", "instructions started, over all cores"),

@@ -28,7 +28,8 @@ void check_quotient(const std::string& what, double value, double of, double by)
     refuse("quotient-is-wrong", fmt::format("{} is {}, but {} / {} = {}", what, value, of, by, expected));
 }
 
-void check_engine(const Engine& engine, std::uint64_t cycles) {
+void check_engine(const Engine& engine) {
+  const std::uint64_t cycles = engine.run_cycles;
   std::uint64_t sum = engine.busy_cycles + engine.idle_cycles;
   for (const std::uint64_t stall : engine.cycles.stall) sum += stall;
   if (sum != cycles * engine.instances)
@@ -57,7 +58,7 @@ void check_memory(const Memory& memory, double time_us) {
 
 void self_check(const Report& report) {
   to_json(report);  // refuses figures that are not finite
-  for (const Engine& engine : report.engines) check_engine(engine, report.cycles);
+  for (const Engine& engine : report.engines) check_engine(engine);
   for (const Memory& memory : report.memories) check_memory(memory, report.time_us);
   if ((report.cycles == 0) != (report.time_us == 0) || report.time_us < 0)
     refuse("time-is-wrong", fmt::format("{} cycles took {} us", report.cycles, report.time_us));

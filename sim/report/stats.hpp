@@ -30,11 +30,14 @@ struct StallInfo {
 
 inline constexpr std::array<StallInfo, kStallCount> kStalls{{
     {Stall::dependency, "dependency", "an operand was not ready"},
-    {Stall::port, "port", "the issue port was still taken by an instruction with an interval above 1"},
+    {Stall::port, "port",
+     "the issue port was still taken by an instruction with an interval above 1; of a DMA engine, its port "
+     "or "
+     "that of the buffer of another core was at work for another copy"},
     {Stall::bank_conflict, "bank_conflict",
      "a local access touched one bank more often than its ports allow"},
     {Stall::queue_full, "queue_full", "the queue of the engine that the next instruction goes to was full"},
-    {Stall::flag, "flag", "waited for a flag of another engine"},
+    {Stall::flag, "flag", "waited for a flag of another engine or for a semaphore"},
     {Stall::barrier, "barrier", "waited at a barrier, for a core to come or an engine to finish"},
     {Stall::in_flight, "in_flight", "as many requests as the path allows had no answer yet"},
     {Stall::latency, "latency", "everything was issued and the answers were still on their way"},

@@ -206,11 +206,14 @@ void Page::memories() {
 }
 
 void Page::engines() {
-  section("engines", fmt::format("shares of {} cycles", thousands(report_.cycles)));
+  const auto own_clock = [&](const Engine& engine) { return engine.run_cycles != report_.cycles; };
+  const bool clocks = std::any_of(report_.engines.begin(), report_.engines.end(), own_clock);
+  section("engines", clocks ? "shares of the time, cycles in the clock of each core type"
+                            : fmt::format("shares of {} cycles", thousands(report_.cycles)));
   Table table({"", "instances", "busy", "idle", "stalled", "busy cycles", "", "stalled by"},
               {true, false, false, false, false, false, true, true});
   for (const Engine& engine : report_.engines) {
-    const double all = static_cast<double>(report_.cycles) * static_cast<double>(engine.instances);
+    const double all = static_cast<double>(engine.run_cycles) * static_cast<double>(engine.instances);
     std::uint64_t stalled = 0;
     std::vector<std::size_t> causes;
     for (std::size_t i = 0; i < kStallCount; ++i) {
@@ -235,11 +238,16 @@ void Page::engines() {
 void Page::hot_spots() {
   if (report_.hot_spots.empty()) return;
   section("hot spots", "cycles that the stream waited before instructions of a line, over all cores");
+  const auto elsewhere = [&](const HotSpot& spot) {
+    return spot.core_type != report_.hot_spots.front().core_type;
+  };
+  const bool types = std::any_of(report_.hot_spots.begin(), report_.hot_spots.end(), elsewhere);
   Table table({"waited", "starts", "place", "source"}, {false, false, true, true});
   for (const HotSpot& spot : report_.hot_spots) {
     const std::size_t begin = std::min(spot.text.find_first_not_of(" \t"), spot.text.size());
+    const std::string place = spot.line > 0 ? fmt::format("{}:{}", spot.file, spot.line) : "-";
     table.add({thousands(spot.wait_cycles), thousands(spot.starts),
-               spot.line > 0 ? fmt::format("{}:{}", spot.file, spot.line) : "-", spot.text.substr(begin)});
+               types ? spot.core_type + " " + place : place, spot.text.substr(begin)});
   }
   text_ += table.text();
 }

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// All cores of a launch on one time axis, and what they share: the barrier of all cores, progress, messages.
+// All cores of a launch on one time axis, and what they share: the barrier of all cores, semaphores, inputs
+// of buffers, progress, messages.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "sim/systemc/core_unit.hpp"
 #include "sim/systemc/dma_engine.hpp"
 #include "sim/systemc/front_end.hpp"
+#include "sim/systemc/input_ports.hpp"
 #include "sim/systemc/matrix_engine.hpp"
+#include "sim/systemc/semaphore_bank.hpp"
 #include "sim/systemc/vector_engine.hpp"
 
 namespace npulab::systemc {
@@ -26,44 +30,61 @@ struct Listener {
 struct RegionMark {
   std::string name;
   std::uint32_t core = 0;
-  std::uint64_t cycle = 0;  // since the start of the run
+  std::uint64_t cycle = 0;  // since the start of the run, in the chip's clock
 };
 
+// Its clock is that of the first program's cores.
 class Chip {
  public:
-  // `construction`: the order in which cores are built, a permutation of 0…cores-1; results do not depend on
-  // it.
-  Chip(Session& session, const Shared& shared, std::uint32_t cores, Listener listener,
+  // `programs`: in the order of their cores' numbers; they outlive the chip. `construction`: the order in
+  // which cores are built, a permutation of 0…cores-1; results do not depend on it.
+  Chip(Session& session, std::span<const Shared> programs, Listener listener,
        const std::vector<std::uint32_t>& construction);
 
-  // Runs the program once on every core, from the next free cycle on. Errors: stall "stall" with where every
+  // Runs every program once on its cores, from the next free cycle on. Errors: stall "stall" with where every
   // engine stands; whatever the engines throw.
   void run(Session& session);
-  // Of the last run.
-  std::uint64_t start_cycle() const { return start_; }
-  std::uint64_t cycles() const { return end_ - start_; }
+  // Of the last run; of a core, in its own clock.
+  std::uint64_t cycles() const { return clock_.cycle(end_ps_) - clock_.cycle(start_ps_); }
+  std::uint64_t cycles(const CoreUnit& core) const { return core.clock.cycle(end_ps_) - core.start_cycle(); }
+  // When a core ended, since the start of the run, in the chip's clock.
+  std::uint64_t end_of(std::size_t core) const {
+    return clock_.cycle(cores_[core]->clock.ps(cores_[core]->front->finished())) - clock_.cycle(start_ps_);
+  }
   std::vector<std::unique_ptr<CoreUnit>>& cores() { return cores_; }
+  std::span<const Shared> programs() const { return programs_; }
   const std::vector<RegionMark>& regions() const { return regions_; }
 
   // Services to the cores.
-  void arrive(std::uint64_t cycle);
+  void arrive(std::uint64_t ps);
   void core_done() { ++done_; }
   void stored(std::uint64_t bytes) { stored_ += bytes; }
-  void poll(std::uint64_t cycle);
+  void poll(std::uint64_t ps);
   void print(const std::string& line);
-  void region(const std::string& name, std::uint32_t core, std::uint64_t cycle);
+  void region(const std::string& name, std::uint32_t core, std::uint64_t ps);
+  SemaphoreBank& semaphores() { return *semaphores_; }
+  InputArbiter& inputs() { return *inputs_; }
+  // Core `number` of this type, null when the launch has none.
+  CoreUnit* core_of(const std::string& core_type, std::int64_t number);
+  std::int64_t count_of(const std::string& core_type) const;
+  // "; release stands at …": where programs may release a semaphore, for the report of a stall.
+  std::string places_of_release(core::SemaphoreId semaphore) const;
 
  private:
   [[noreturn]] void report_stall() const;
 
-  const Shared& shared_;
+  std::uint64_t next_start_ps(std::uint64_t now) const;
+
+  std::span<const Shared> programs_;
+  const core::Clock clock_;
   Listener listener_;
-  std::vector<std::unique_ptr<DmaPort>> ports_;
+  std::unique_ptr<SemaphoreBank> semaphores_;
+  std::unique_ptr<InputArbiter> inputs_;
   std::vector<std::unique_ptr<CoreUnit>> cores_;
   std::vector<RegionMark> regions_;
-  std::uint64_t start_ = 0;
-  std::uint64_t end_ = 0;
-  std::uint64_t barrier_cycle_ = 0;
+  std::uint64_t start_ps_ = 0;
+  std::uint64_t end_ps_ = 0;
+  std::uint64_t barrier_ps_ = 0;
   std::uint32_t arrived_ = 0;
   std::uint32_t done_ = 0;
   std::uint64_t stored_ = 0;

@@ -10,6 +10,6 @@ namespace npulab::systemc {
 
 // Fills cycles, time, instructions, flops, memories, engines, bound, hot spots, regions and diagnostics of
 // `report`. `model` null: a foreign memory, of which only the requested bytes are known.
-void collect(Chip& chip, const Shared& shared, dram::GmModel* model, report::Report& report);
+void collect(Chip& chip, dram::GmModel* model, report::Report& report);
 
 }  // namespace npulab::systemc

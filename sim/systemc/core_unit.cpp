@@ -19,19 +19,19 @@ namespace {
 constexpr std::uint8_t kFirstDma = 2;
 }
 
-CoreUnit::CoreUnit(Chip& owner, Session& session, const Shared& common, std::uint32_t id, std::uint32_t count,
-                   std::vector<std::unique_ptr<DmaPort>>& ports)
+CoreUnit::CoreUnit(Chip& owner, Session& session, const Shared& common, std::uint32_t number_in_program)
     : chip(owner),
       shared(common),
       clock(config::clock_hz(*common.core)),
-      state(*common.core, *common.target, id, count,
+      state(*common.core, *common.target,
+            {common.first_core + number_in_program, number_in_program, common.cores},
             common.machine->numerics.overflow == config::Overflow::saturate, common.sanitize,
             *common.diagnostics),
-      flags(*common.target, common.core->sync.flag_max, id, *common.diagnostics) {
-  const auto name = [id](const std::string& part) { return fmt::format("core{}_{}", id, part); };
-  front = std::make_unique<FrontEnd>(name("front").c_str(), session, *this);
-  if (common.core->vector.queue_depth > 0)
-    vector = std::make_unique<VectorEngine>(name("vector").c_str(), session, *this);
+      flags(*common.target, common.core->sync.flag_max, state.id, *common.diagnostics) {
+  const auto module = [this](const std::string& part) { return fmt::format("core{}_{}", state.id, part); };
+  front = std::make_unique<FrontEnd>(module("front").c_str(), session, *this);
+  if (common.core->vector.present && common.core->vector.queue_depth > 0)
+    vector = std::make_unique<VectorEngine>(module("vector").c_str(), session, *this);
   std::map<std::string, DmaPort*> named;
   const std::size_t past_dma = kFirstDma + common.core->dma.size();
   for (std::uint8_t engine = kFirstDma; engine < past_dma; ++engine) {
@@ -39,19 +39,25 @@ CoreUnit::CoreUnit(Chip& owner, Session& session, const Shared& common, std::uin
     const std::string& port_name = common.core->dma.at(engine_name).port;
     DmaPort*& port = named[port_name.empty() ? engine_name : "port:" + port_name];
     if (port == nullptr) {
-      ports.push_back(std::make_unique<DmaPort>());
-      port = ports.back().get();
+      ports_.push_back(std::make_unique<DmaPort>());
+      port = ports_.back().get();
     }
-    engines.push_back(std::make_unique<DmaEngine>(name(engine_name).c_str(), session, *this, engine, *port));
+    engines.push_back(
+        std::make_unique<DmaEngine>(module(engine_name).c_str(), session, *this, engine, *port));
   }
   if (config::has_matrix_engine(*common.core))
-    matrix = std::make_unique<MatrixEngine>(name(config::kMatrixEngine).c_str(), session, *this,
+    matrix = std::make_unique<MatrixEngine>(module(config::kMatrixEngine).c_str(), session, *this,
                                             static_cast<std::uint8_t>(past_dma));
+  for (const auto& [buffer, config] : common.core->buffers)
+    inputs_.push_back({std::vector<InputSlot>(config.inputs)});
 }
 
 CoreUnit::~CoreUnit() = default;
 
-void CoreUnit::start(std::uint64_t cycle) {
+void CoreUnit::start(std::uint64_t run, std::uint64_t cycle) {
+  run_start_ = run;
+  for (auto& port : ports_) port->free = run;
+  for (BufferInputs& one : inputs_) one.slots.assign(one.slots.size(), InputSlot{});
   state.reset();
   flags.reset();
   if (vector) vector->reset(cycle);
@@ -74,6 +80,20 @@ void CoreUnit::publish(core::FlagId flag, std::uint64_t cycle, const Where& wher
     vector->wake_at(cycle);
   else
     front->wake();
+}
+
+void CoreUnit::release(core::SemaphoreId semaphore, std::uint32_t by, std::uint64_t cycle,
+                       std::uint8_t engine, const Where& where) {
+  chip.semaphores().release(
+      {semaphore, by, clock.ps(cycle + shared.core->sync.semaphore_latency_cycles), state.id, engine, where});
+}
+
+std::optional<std::uint64_t> CoreUnit::acquired(SemaphoreWait& wait, const QueueEntry& entry,
+                                                std::uint64_t since, std::uint8_t engine) {
+  const auto ps = wait.over(chip.semaphores(), {entry.semaphore, entry.by, clock.ps(since), engine,
+                                                shared.program->where(entry.pc)});
+  if (!ps) return std::nullopt;
+  return std::max(since, clock.cycle(*ps));
 }
 
 void CoreUnit::engine_drained() {
@@ -103,6 +123,21 @@ std::string CoreUnit::waits_for(core::FlagId flag) const {
       return text + fmt::format("; set_flag stands at {}", to_string(shared.program->where(pc)));
   }
   return text;
+}
+
+std::string CoreUnit::waits_for(core::SemaphoreId semaphore, std::uint32_t by) const {
+  const core::Semaphores& counts = chip.semaphores().counts();
+  std::string text = fmt::format("waits until semaphore {} is {}; it is {}, and ", semaphore.id, by,
+                                 counts.value(semaphore));
+  if (const auto last = counts.last_release(semaphore))
+    return text + fmt::format("was last released at {}", to_string(*last));
+  return text + "nothing has ever released it" + chip.places_of_release(semaphore);
+}
+
+std::string CoreUnit::name() const {
+  return chip.programs().size() == 1 ? fmt::format("core {}", state.id)
+                                     : fmt::format("core {} ({} {})", state.id, shared.target->core_type,
+                                                   shared.first_of_type + state.numbers.program);
 }
 
 std::uint8_t CoreUnit::last_engine() const {

@@ -12,9 +12,11 @@
 #include "sim/core/core_state.hpp"
 #include "sim/core/flags.hpp"
 #include "sim/core/matrix.hpp"
+#include "sim/core/semaphores.hpp"
 #include "sim/core/transfer.hpp"
 #include "sim/memory/sparse_memory.hpp"
 #include "sim/systemc/gm_port.hpp"
+#include "sim/systemc/input_ports.hpp"
 #include "sim/systemc/process.hpp"
 
 namespace npulab::systemc {
@@ -25,7 +27,7 @@ class DmaEngine;
 class MatrixEngine;
 class CoreUnit;
 
-// What all cores of a launch share.
+// What all cores that run one program share; the lower part is the same for all programs of a launch.
 struct Shared {
   const config::Machine* machine = nullptr;
   const config::CoreTypeConfig* core = nullptr;
@@ -33,6 +35,10 @@ struct Shared {
   const core::DecodedProgram* program = nullptr;
   core::BlockCache* cache = nullptr;  // null: every block is interpreted
   core::LineCounters* lines = nullptr;
+  std::uint32_t first_core = 0;     // the numbers of its cores in the launch begin here, and those
+  std::uint32_t first_of_type = 0;  // among the cores of the type here
+  std::uint32_t cores = 0;
+
   memory::SparseMemory* gm = nullptr;
   std::span<const core::GmTensor> tensors;
   GmPort* port = nullptr;
@@ -43,15 +49,18 @@ struct Shared {
 };
 
 class Chip;
+class SemaphoreWait;
 struct DmaPort;
 
 struct QueueEntry {
-  enum class Kind : std::uint8_t { copy, set, wait, barrier, vector, matrix };
+  enum class Kind : std::uint8_t { copy, set, wait, release, acquire, barrier, vector, matrix };
   Kind kind = Kind::copy;
   std::uint32_t pc = 0;
   std::uint64_t cycle = 0;  // dispatched: the engine sees it from here on
   core::FlagId flag;
   bool operands = false;  // set: once what is before has read its operands
+  core::SemaphoreId semaphore;
+  std::uint32_t by = 0;
   core::Transfer transfer;
   std::unique_ptr<core::MicroOp> op;  // vector
   std::unique_ptr<core::MatrixProduct> product;
@@ -59,15 +68,22 @@ struct QueueEntry {
 
 class CoreUnit {
  public:
-  // `ports`: where the chip keeps the ports that DMA engines share.
-  CoreUnit(Chip& chip, Session& session, const Shared& shared, std::uint32_t id, std::uint32_t count,
-           std::vector<std::unique_ptr<DmaPort>>& ports);
+  CoreUnit(Chip& chip, Session& session, const Shared& shared, std::uint32_t number_in_program);
   ~CoreUnit();
 
-  void start(std::uint64_t cycle);
+  // `cycle`: its own first one; the run began at start_cycle().
+  void start(std::uint64_t run, std::uint64_t cycle);
+  std::uint64_t start_cycle() const { return run_start_; }
 
   // A flag becomes set in `cycle`: told to the engine that waits for it.
   void publish(core::FlagId flag, std::uint64_t cycle, const Where& where);
+  // A semaphore of some core grows in `cycle`.
+  void release(core::SemaphoreId semaphore, std::uint32_t by, std::uint64_t cycle, std::uint8_t engine,
+               const Where& where);
+  // The cycle in which an engine that waits for a semaphore of this core since `since` may go on, or nothing
+  // while that is not known. The wait is reset when it is over.
+  std::optional<std::uint64_t> acquired(SemaphoreWait& wait, const QueueEntry& entry, std::uint64_t since,
+                                        std::uint8_t engine);
   // An engine has nothing queued or under way any more.
   void engine_drained();
   // An engine took an entry from its full queue.
@@ -80,6 +96,11 @@ class CoreUnit {
   bool is_matrix(std::uint8_t engine) const { return matrix && engine == engines.size() + 2; }
   // "waits for flag …" with the places that set it: of an engine that a stalled run left waiting.
   std::string waits_for(core::FlagId flag) const;
+  std::string waits_for(core::SemaphoreId semaphore, std::uint32_t by) const;
+  // "core 3" for messages, with its type where the launch has several programs.
+  std::string name() const;
+  // The inputs of a buffer, by its space.
+  BufferInputs& inputs(std::uint8_t space) { return inputs_[space - 1U]; }
 
   Chip& chip;
   const Shared& shared;
@@ -90,6 +111,11 @@ class CoreUnit {
   std::unique_ptr<VectorEngine> vector;  // null: vector instructions issue in step with the scalar ones
   std::vector<std::unique_ptr<DmaEngine>> engines;  // isa::Target::engines from 2 on
   std::unique_ptr<MatrixEngine> matrix;             // behind them; null: the core has none
+
+ private:
+  std::vector<std::unique_ptr<DmaPort>> ports_;
+  std::vector<BufferInputs> inputs_;  // by space - 1
+  std::uint64_t run_start_ = 0;
 };
 
 }  // namespace npulab::systemc

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/systemc/chip.hpp"
 
@@ -41,7 +42,10 @@ void DmaEngine::reset(std::uint64_t cycle) {
   in_flight_.clear();
   outstanding_.clear();
   window_.clear();
-  issuing_ = needs_answer_ = false;
+  issuing_ = needs_answer_ = asked_ = false;
+  semaphore_.reset();
+  granted_ps_.reset();
+  granted_inputs_.clear();
   cycle_ = accounted_ = last_arrive_ = last_finish_ = cycle;
   stats_ = {};
   std::fill(read_bytes_.begin(), read_bytes_.end(), 0);
@@ -97,7 +101,10 @@ bool DmaEngine::start_entry() {
       return start_copy();
     case QueueEntry::Kind::wait:
       return start_wait();
-    case QueueEntry::Kind::set: {
+    case QueueEntry::Kind::acquire:
+      return start_acquire();
+    case QueueEntry::Kind::set:
+    case QueueEntry::Kind::release: {
       Flight flight;
       flight.entry = std::move(entry);
       flight.issued = true;
@@ -132,20 +139,71 @@ bool DmaEngine::start_wait() {
     return false;
   }
   unit_.flags.take(entry.flag, cycle, unit_.shared.program->where(entry.pc));
+  waited(cycle, since);
+  return true;
+}
+
+void DmaEngine::waited(std::uint64_t cycle, std::uint64_t since) {
   account(cycle, report::Stall::flag, since);
   cycle_ = cycle;
   last_finish_ = std::max(last_finish_, cycle);  // a flag set behind this wait is not set before it is over
   pop(cycle);
+}
+
+bool DmaEngine::start_acquire() {
+  const QueueEntry& entry = queue_.front();
+  const std::uint64_t since = std::max(cycle_, entry.cycle);
+  const auto cycle = unit_.acquired(semaphore_, entry, since, engine_);
+  if (!cycle) return false;
+  if (!reached(*cycle)) {
+    wake_at(*cycle);
+    return false;
+  }
+  semaphore_.reset();
+  waited(*cycle, since);
+  return true;
+}
+
+void DmaEngine::inputs_granted(std::uint64_t ps, std::vector<InputSlot*> slots) {
+  granted_ps_ = ps;
+  granted_inputs_ = std::move(slots);
+  wake();
+}
+
+bool DmaEngine::claim_inputs(const core::Transfer& transfer, std::uint64_t& start) {
+  if (!space(transfer.to).remote() || transfer.total() == 0) return true;
+  if (!granted_ps_) {
+    if (asked_) return false;
+    InputArbiter::Request request{clock.ps(start), unit_.state.id, engine_, {}, this};
+    for (std::int64_t i = 0; i < transfer.cores; ++i)
+      request.wanted.push_back(&unit_.chip.core_of(space(transfer.to).core_type, transfer.core_at(i))
+                                    ->inputs(space(transfer.to).remote_space));
+    unit_.chip.inputs().request(std::move(request));
+    asked_ = true;
+    return false;
+  }
+  const std::uint64_t granted = std::max(start, clock.cycle(*granted_ps_));
+  if (!reached(granted)) {
+    wake_at(granted);
+    return false;
+  }
+  account(granted, report::Stall::port, start);
+  start = granted;
+  asked_ = false;
+  granted_ps_.reset();
   return true;
 }
 
 bool DmaEngine::start_copy() {
-  const std::uint64_t start = std::max(cycle_, queue_.front().cycle);
+  std::uint64_t start = std::max(cycle_, queue_.front().cycle);
   if (!reached(start)) {
     wake_at(start);
     return false;
   }
+  if (!claim_inputs(queue_.front().transfer, start)) return false;
   Flight flight;
+  flight.inputs = std::move(granted_inputs_);
+  granted_inputs_.clear();
   flight.entry = std::move(queue_.front());
   pop(start);
   path_index_ = unit_.shared.program->ops[flight.entry.pc].path;
@@ -157,7 +215,7 @@ bool DmaEngine::start_copy() {
   stats_.bytes += transfer.total();
   if (transfer.layout || transfer.post) stats_.converted_bytes += transfer.total();
   read_bytes_[transfer.from] += transfer.read_bytes();
-  written_bytes_[transfer.to] += transfer.written_bytes();
+  written_bytes_[transfer.to] += transfer.written_bytes() * static_cast<std::uint64_t>(transfer.cores);
   pieces_ = core::Pieces(transfer, path().request_bytes);
   const bool through_gm = transfer.from == isa::kGmSpace || transfer.to == isa::kGmSpace;
   if (through_gm && !pieces_.empty()) {
@@ -178,8 +236,8 @@ void DmaEngine::find_races(const core::Transfer& transfer, std::uint64_t cycle) 
       const bool over =
           flight.issued && flight.awaited == 0 && std::max(flight.arrive, other->last_finish_) <= cycle;
       if (flight.entry.kind != QueueEntry::Kind::copy || over) continue;
-      const auto space = core::conflict(transfer, flight.entry.transfer);
-      if (!space) continue;
+      const auto at = core::conflict(transfer, flight.entry.transfer);
+      if (!at || (space(*at).remote() && !core::share_a_core(transfer, flight.entry.transfer))) continue;
       // Which of two copies starts first may be chance: the finding stands at the later one of the program.
       const auto [first, second] = std::minmax(flight.entry.pc, transfer.pc);
       const auto engine_of = [&](std::uint32_t pc) {
@@ -190,8 +248,8 @@ void DmaEngine::find_races(const core::Transfer& transfer, std::uint64_t cycle) 
           fmt::format("copy on {} touches the bytes of {} on core {} that the copy of {} on {} is still "
                       "working on: no flag "
                       "or barrier orders the two",
-                      engine_of(second), unit_.shared.target->spaces[*space].name, unit_.state.id,
-                      to_string(program.where(first)), engine_of(first)),
+                      engine_of(second), space(*at).name, unit_.state.id, to_string(program.where(first)),
+                      engine_of(first)),
           program.where(second), unit_.state.id);
     }
   }
@@ -213,6 +271,26 @@ void DmaEngine::issue_local(Flight& flight) {
   accounted_ = port_.free = cycle_;
   flight.arrive = std::max(cycle_ + path().latency_cycles, last_arrive_);
   last_arrive_ = flight.arrive;
+  // The next copy may begin to arrive right behind this one.
+  if (!flight.inputs.empty()) unit_.chip.inputs().free(flight.inputs, clock.ps(cycle_));
+  flight.inputs.clear();
+}
+
+memory::LocalBuffer* DmaEngine::buffer(std::uint8_t space_number, std::int64_t core) const {
+  if (space_number == isa::kGmSpace) return nullptr;
+  const isa::Space& end = space(space_number);
+  if (!end.remote()) return &unit_.state.buffer(space_number);
+  return &unit_.chip.core_of(end.core_type, core)->state.buffer(end.remote_space);
+}
+
+void DmaEngine::land(const core::Transfer& transfer) {
+  const Shared& shared = unit_.shared;
+  core::TransferEnds ends;
+  ends.from = buffer(transfer.from, transfer.core);
+  for (std::int64_t i = 0; i < transfer.cores; ++i) {
+    ends.to = buffer(transfer.to, transfer.core_at(i));
+    core::apply_transfer(*shared.program, transfer, unit_.state, ends, *shared.gm);
+  }
 }
 
 std::uint64_t DmaEngine::window_opens(std::uint64_t cycle) {
@@ -255,11 +333,11 @@ void DmaEngine::add_request(Batch& batch, std::uint64_t cycle) {
 }
 
 bool DmaEngine::issue_requests() {
-  if (cycle_ - unit_.chip.start_cycle() > unit_.shared.max_cycles)
+  if (cycle_ - unit_.start_cycle() > unit_.shared.max_cycles)
     throw Error(
         Category::stall, "cycle-limit",
-        fmt::format("a copy of core {} is still under way in cycle {}, the limit of this run (--max-cycles)",
-                    unit_.state.id, unit_.shared.max_cycles),
+        fmt::format("a copy of {} is still under way in cycle {}, the limit of this run (--max-cycles)",
+                    unit_.name(), unit_.shared.max_cycles),
         unit_.shared.program->where(in_flight_.back().entry.pc));
   if (port_.free > cycle_) {
     account(port_.free, report::Stall::port, cycle_);
@@ -334,9 +412,13 @@ bool DmaEngine::retire() {
   }
   const Shared& shared = unit_.shared;
   if (copy) {
-    if (shared.values) core::apply_transfer(*shared.program, flight.entry.transfer, unit_.state, *shared.gm);
+    if (shared.values) land(flight.entry.transfer);
+    if (!flight.inputs.empty()) unit_.chip.inputs().free(flight.inputs, clock.ps(cycle));
     last_finish_ = cycle;
     if (flight.entry.transfer.to == isa::kGmSpace) unit_.chip.stored(flight.entry.transfer.total());
+  } else if (flight.entry.kind == QueueEntry::Kind::release) {
+    unit_.release(flight.entry.semaphore, flight.entry.by, cycle, engine_,
+                  shared.program->where(flight.entry.pc));
   } else {
     unit_.publish(flight.entry.flag, cycle + shared.core->sync.flag_latency_cycles,
                   shared.program->where(flight.entry.pc));
@@ -358,6 +440,8 @@ std::string DmaEngine::standing() const {
   const std::string where = to_string(unit_.shared.program->where(entry.pc));
   if (entry.kind == QueueEntry::Kind::wait)
     return fmt::format("{}: {}: {}", name, where, unit_.waits_for(entry.flag));
+  if (entry.kind == QueueEntry::Kind::acquire)
+    return fmt::format("{}: {}: {}", name, where, unit_.waits_for(entry.semaphore, entry.by));
   return fmt::format("{}: {}: {} instructions queued", name, where, queue_.size());
 }
 

@@ -3,11 +3,15 @@
 // path allows, and finishes them in order.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "sim/report/stats.hpp"
 #include "sim/systemc/core_unit.hpp"
+#include "sim/systemc/input_ports.hpp"
 #include "sim/systemc/ring.hpp"
+#include "sim/systemc/semaphore_bank.hpp"
 
 namespace npulab::systemc {
 
@@ -27,7 +31,7 @@ struct DmaStats {
   std::uint64_t least_cycles = 0;  // that its paths' widths allow for what it moved
 };
 
-class DmaEngine : public Process, private GmClient {
+class DmaEngine : public Process, private GmClient, private InputClient {
  public:
   DmaEngine(const sc_core::sc_module_name& name, Session& session, CoreUnit& unit, std::uint8_t engine,
             DmaPort& port);
@@ -56,9 +60,10 @@ class DmaEngine : public Process, private GmClient {
   // A copy that was issued (all of it or in part), or a flag that follows one.
   struct Flight {
     QueueEntry entry;
-    bool issued = false;        // every request is out
-    std::uint64_t awaited = 0;  // requests without an answer
-    std::uint64_t arrive = 0;   // cycle of the last piece so far
+    bool issued = false;             // every request is out
+    std::uint64_t awaited = 0;       // requests without an answer
+    std::uint64_t arrive = 0;        // cycle of the last piece so far
+    std::vector<InputSlot*> inputs;  // of other cores' buffers, held until the last piece is there
   };
 
   void step() override;
@@ -67,6 +72,17 @@ class DmaEngine : public Process, private GmClient {
   bool start_entry();
   bool start_copy();
   bool start_wait();
+  bool start_acquire();
+  void inputs_granted(std::uint64_t ps, std::vector<InputSlot*> slots) override;
+  // Whether the inputs of the destinations are this engine's; `start`: when the copy may begin, at the
+  // earliest.
+  bool claim_inputs(const core::Transfer& transfer, std::uint64_t& start);
+  // The wait at the head of the queue is over in `cycle`.
+  void waited(std::uint64_t cycle, std::uint64_t since);
+  void land(const core::Transfer& transfer);
+  const isa::Space& space(std::uint8_t number) const { return unit_.shared.target->spaces[number]; }
+  // The buffer at one end of a copy, in core `core` of its type where that is another one; null for gm.
+  memory::LocalBuffer* buffer(std::uint8_t space_number, std::int64_t core) const;
   bool issue_requests();
   // When a request may go out at the earliest, kPending while that depends on an answer.
   std::uint64_t window_opens(std::uint64_t cycle);
@@ -94,6 +110,11 @@ class DmaEngine : public Process, private GmClient {
   core::Pieces pieces_;
   bool issuing_ = false;       // the last flight still has pieces
   bool needs_answer_ = false;  // nothing can go on before an answer comes
+  // What the entry at the head of the queue waits for: a semaphore, or inputs of other cores.
+  SemaphoreWait semaphore_{*this};
+  bool asked_ = false;  // for inputs
+  std::optional<std::uint64_t> granted_ps_;
+  std::vector<InputSlot*> granted_inputs_;
   std::size_t path_index_ = 0;
   std::uint64_t cycle_ = 0;  // when the next request may start
   std::uint64_t accounted_ = 0;

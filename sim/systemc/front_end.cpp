@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "sim/core/meaning.hpp"
 #include "sim/systemc/chip.hpp"
@@ -17,8 +18,8 @@ namespace {
 
 using isa::Op;
 
-constexpr std::uint8_t kScalarEngine = 0;
-constexpr std::uint8_t kVectorEngine = 1;
+constexpr std::uint8_t kScalarEngine = isa::kScalarEngineIndex;
+constexpr std::uint8_t kVectorEngine = isa::kVectorEngineIndex;
 constexpr std::uint64_t kPollEvery = 1U << 16U;
 // A stream that runs this many instructions without a transfer, a flag or its end goes nowhere. A taken
 // branch counts for many: loops of branches may be endless, counted ones are merely long.
@@ -40,8 +41,9 @@ void FrontEnd::start(std::uint64_t cycle) {
   noted_ = kNothingNoted;
   wait_ = Wait::nothing;
   room_wanted_ = isa::kAllEngines;
+  semaphore_.reset();
   waited_for_.assign(unit_.shared.target->engines.size(), 0);
-  finished_ = instructions_ = block_flops_ = alone_ = 0;
+  finished_ = instructions_ = block_flops_ = alone_ = waited_for_semaphores_ = 0;
   wake_at(cycle);
 }
 
@@ -58,32 +60,32 @@ void FrontEnd::spend(std::uint64_t instructions) {
   unpolled_ += instructions;
   if (unpolled_ >= kPollEvery) {
     unpolled_ = 0;
-    unit_.chip.poll(timer_.cycle());
+    unit_.chip.poll(clock.ps(timer_.cycle()));
   }
-  if (timer_.cycle() - unit_.chip.start_cycle() > unit_.shared.max_cycles)
+  if (timer_.cycle() - unit_.start_cycle() > unit_.shared.max_cycles)
     throw Error(
         Category::stall, "cycle-limit",
-        fmt::format(
-            "core {} has not reached its end by cycle {}, the limit of this run: an endless loop, or a "
-            "run that needs a higher limit (--max-cycles)",
-            unit_.state.id, unit_.shared.max_cycles),
+        fmt::format("{} has not reached its end by cycle {}, the limit of this run: an endless loop, or a "
+                    "run that needs a higher limit (--max-cycles)",
+                    unit_.name(), unit_.shared.max_cycles),
         program_.where(pc_));
   if (alone_ >= kMostAlone)
     throw Error(
         Category::stall, "endless-stream",
-        fmt::format("core {} has run {} instructions up to cycle {} without a transfer, a flag or its end: "
+        fmt::format("{} has run {} instructions up to cycle {} without a transfer, a flag or its end: "
                     "the loop here never ends",
-                    unit_.state.id, instructions_, timer_.cycle()),
+                    unit_.name(), instructions_, timer_.cycle()),
         program_.where(pc_));
 }
 
 // The stream waits at this instruction, for `engine`.
-void FrontEnd::hold(std::uint64_t cycle, report::Stall cause, std::uint8_t engine) {
+std::uint64_t FrontEnd::hold(std::uint64_t cycle, report::Stall cause, std::uint8_t engine) {
   const std::uint64_t stalled = timer_.stats().scalar[cause];
   timer_.wait_until(cycle, cause);
   const std::uint64_t gap = timer_.stats().scalar[cause] - stalled;
   unit_.shared.lines->waits[pc_] += gap;
   waited_for_[engine] += gap;
+  return gap;
 }
 
 // At the end of a loop body: the next turn, or on behind it.
@@ -267,6 +269,37 @@ bool FrontEnd::product(const core::MicroOp& op) {
   return true;
 }
 
+// Whether the launch has the cores that a copy names.
+void FrontEnd::check_other_cores(const core::Transfer& t) const {
+  const std::vector<isa::Space>& spaces = unit_.shared.target->spaces;
+  if (!spaces[t.from].remote() && !spaces[t.to].remote()) return;
+  const bool there = spaces[t.to].remote();
+  const isa::Space& far = spaces[there ? t.to : t.from];
+  const auto refuse = [&](const char* code, const std::string& rule) {
+    throw Error(Category::verdict, code,
+                fmt::format("copy {} {} on {}: {}", there ? "to" : "from", far.name, unit_.name(), rule),
+                program_.where(t.pc));
+  };
+  const core::MicroOp& op = program_.ops[t.pc];
+  const config::DmaPathConfig& path =
+      unit_.shared.core->dma.at(unit_.shared.target->engines[op.engine]).paths[op.path];
+  const isa::ModInfo& steps = isa::info(isa::Mod::core_step);
+  const std::int64_t count = unit_.chip.count_of(far.core_type);
+  if (t.cores < 1) refuse("core-range", fmt::format("cores is {}, and at least 1", t.cores));
+  if (t.cores > 1 && !path.multicast)
+    refuse("no-multicast", fmt::format("cores is {}, and its path reaches one at a time", t.cores));
+  if (t.cores > 1 && (t.core_step == 0 || t.core_step < steps.min || t.core_step > steps.max))
+    refuse("core-range",
+           fmt::format("core_step is {}; it is {}…{}, and not 0", t.core_step, steps.min, steps.max));
+  if (t.core < 0 || t.core >= count)
+    refuse("core-range",
+           fmt::format("core {}: the launch has {} of type '{}'", t.core, count, far.core_type));
+  const std::int64_t room = t.core_step > 0 ? count - 1 - t.core : t.core;
+  if (t.cores > 1 && t.cores - 1 > room / std::abs(t.core_step))
+    refuse("core-range", fmt::format("{} cores from {} on in steps of {}: the launch has {} of type '{}'",
+                                     t.cores, t.core, t.core_step, count, far.core_type));
+}
+
 bool FrontEnd::transfer(const core::MicroOp& op) {
   DmaEngine& engine = unit_.dma(op.engine);
   if (!queue_has_room(op.engine)) return false;
@@ -274,6 +307,7 @@ bool FrontEnd::transfer(const core::MicroOp& op) {
       unit_.shared.core->dma.at(unit_.shared.target->engines[op.engine]).paths[op.path];
   core::Transfer t = core::resolve_transfer(program_, pc_, unit_.state, unit_.shared.tensors,
                                             unit_.shared.machine->gm.bytes, path.alignment);
+  check_other_cores(t);
   QueueEntry item = entry(QueueEntry::Kind::copy, timer_.issue(pc_));
   item.transfer = t;
   engine.push(std::move(item));
@@ -281,111 +315,6 @@ bool FrontEnd::transfer(const core::MicroOp& op) {
   alone_ = 0;
   ++pc_;
   return true;
-}
-
-core::FlagId FrontEnd::flag_of(const core::MicroOp& op) const {
-  const std::int64_t id = unit_.state.scalar(op.scalars[2]);
-  const isa::Target& target = *unit_.shared.target;
-  if (id < 0 || id >= static_cast<std::int64_t>(target.flag_ids))
-    throw Error(Category::verdict, "flag-id",
-                fmt::format("flag id {} on core {}: ids of {}>{} are 0…{}", id, unit_.state.id,
-                            target.engines[op.engine_from], target.engines[op.engine], target.flag_ids - 1),
-                program_.where(pc_));
-  return {op.engine_from, op.engine, static_cast<std::uint32_t>(id)};
-}
-
-bool FrontEnd::sync(const core::MicroOp& op) {
-  switch (op.op) {
-    case Op::WaitFlag:
-      if (!wait_flag(op)) return false;
-      break;
-    case Op::SetFlag: {
-      const core::FlagId flag = flag_of(op);
-      if (in_step(flag.source)) {
-        const std::uint64_t issued = timer_.issue(pc_);
-        const std::uint64_t done = std::max(timer_.finished(), issued + 1);
-        unit_.publish(flag, done + unit_.shared.core->sync.flag_latency_cycles, program_.where(pc_));
-      } else {
-        if (!queue_has_room(flag.source)) return false;
-        QueueEntry item = entry(QueueEntry::Kind::set, timer_.issue(pc_));
-        item.flag = flag;
-        item.operands = op.has(isa::Mod::operands) && op.mod(isa::Mod::operands).value == 1;
-        push(flag.source, std::move(item));
-      }
-      break;
-    }
-    case Op::Barrier:
-      if (!barrier(op)) return false;
-      break;
-    default:
-      return sync_cores();
-  }
-  spend(1);
-  alone_ = 0;
-  ++pc_;
-  return true;
-}
-
-bool FrontEnd::wait_flag(const core::MicroOp& op) {
-  const core::FlagId flag = flag_of(op);
-  if (in_step(flag.destination)) {
-    const auto set = unit_.flags.peek(flag);
-    if (!set) {
-      wait_ = Wait::flag;
-      return false;
-    }
-    hold(*set, report::Stall::flag, flag.source);
-    const std::uint64_t issued = timer_.issue(pc_);
-    unit_.flags.take(flag, std::max(issued, *set), program_.where(pc_));
-    return true;
-  }
-  if (!queue_has_room(flag.destination)) return false;
-  QueueEntry item = entry(QueueEntry::Kind::wait, timer_.issue(pc_));
-  item.flag = flag;
-  push(flag.destination, std::move(item));
-  return true;
-}
-
-bool FrontEnd::all_finished() {
-  if (!unit_.drained()) {
-    wait_ = Wait::engines;
-    return false;
-  }
-  hold(std::max(timer_.finished(), unit_.engines_finished()), report::Stall::barrier, unit_.last_engine());
-  return true;
-}
-
-bool FrontEnd::barrier(const core::MicroOp& op) {
-  if (op.engine == isa::kAllEngines) {
-    if (!all_finished()) return false;
-    timer_.issue(pc_);
-    return true;
-  }
-  if (in_step(op.engine)) {
-    hold(timer_.finished(), report::Stall::barrier, kScalarEngine);
-    timer_.issue(pc_);
-    return true;
-  }
-  if (!queue_has_room(op.engine)) return false;
-  push(op.engine, entry(QueueEntry::Kind::barrier, timer_.issue(pc_)));
-  return true;
-}
-
-bool FrontEnd::sync_cores() {
-  if (!all_finished()) return false;
-  const std::uint64_t arrived = timer_.issue(pc_) + 1;
-  spend(1);
-  alone_ = 0;
-  wait_ = Wait::cores;
-  unit_.chip.arrive(arrived);
-  return false;
-}
-
-void FrontEnd::released(std::uint64_t cycle) {
-  hold(cycle, report::Stall::barrier, kScalarEngine);
-  ++pc_;
-  wait_ = Wait::nothing;
-  wake_at(cycle);
 }
 
 bool FrontEnd::end() {
@@ -455,22 +384,22 @@ void FrontEnd::loop(const core::MicroOp& op) {
 void FrontEnd::debug(const core::MicroOp& op) {
   spend(1);
   if (op.op == Op::Print) {
-    unit_.chip.print(fmt::format("core {} cycle {} {}: {}", unit_.state.id, timer_.cycle(),
+    unit_.chip.print(fmt::format("{} cycle {} {}: {}", unit_.name(), timer_.cycle(),
                                  to_string(program_.where(pc_)), unit_.state.scalar(op.scalars[0])));
     return;
   }
   if (op.op == Op::Region) {
     unit_.chip.region(program_.program->strings[static_cast<std::size_t>(op.scalars[0].value)],
-                      unit_.state.id, timer_.cycle());
+                      unit_.state.id, clock.ps(timer_.cycle()));
     return;
   }
   const std::int64_t a = unit_.state.scalar(op.scalars[0]);
   const std::int64_t b = unit_.state.scalar(op.scalars[1]);
   if (a != b)
-    throw Error(Category::verdict, "assertion",
-                fmt::format("assertion failed on core {} in cycle {}: {} is not {}", unit_.state.id,
-                            timer_.cycle(), a, b),
-                program_.where(pc_));
+    throw Error(
+        Category::verdict, "assertion",
+        fmt::format("assertion failed on {} in cycle {}: {} is not {}", unit_.name(), timer_.cycle(), a, b),
+        program_.where(pc_));
 }
 
 std::string FrontEnd::standing() const {
@@ -480,6 +409,11 @@ std::string FrontEnd::standing() const {
       return {};
     case Wait::flag:
       return fmt::format("front end: {}: {}", where, unit_.waits_for(flag_of(program_.ops[pc_])));
+    case Wait::semaphore: {
+      const core::MicroOp& op = program_.ops[pc_];
+      const core::SemaphoreId semaphore = semaphore_of(op);
+      return fmt::format("front end: {}: {}", where, unit_.waits_for(semaphore, amount_of(op, semaphore)));
+    }
     case Wait::room:
       return fmt::format("front end: {}: waits for room in a full queue", where);
     case Wait::engines:

@@ -3,11 +3,13 @@
 // that has no queue of its own; hands everything else to the engines' queues.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/core/block_timer.hpp"
 #include "sim/systemc/core_unit.hpp"
+#include "sim/systemc/semaphore_bank.hpp"
 
 namespace npulab::systemc {
 
@@ -24,6 +26,7 @@ class FrontEnd : public Process {
   core::IssueStats& stats() { return timer_.stats(); }
   // Cycles that the stream waited for each engine (flags, full queues, barriers), by engine number.
   const std::vector<std::uint64_t>& waited_for() const { return waited_for_; }
+  std::uint64_t waited_for_semaphores() const { return waited_for_semaphores_; }
   std::uint64_t instructions() const { return instructions_; }
   std::uint64_t block_flops() const { return block_flops_; }
   std::string standing() const override;
@@ -36,7 +39,7 @@ class FrontEnd : public Process {
   bool at_barrier() const { return wait_ == Wait::cores; }
 
  private:
-  enum class Wait : std::uint8_t { nothing, flag, room, engines, cores, done };
+  enum class Wait : std::uint8_t { nothing, flag, semaphore, room, engines, cores, done };
   struct LoopFrame {
     std::uint32_t start;
     std::uint32_t end;
@@ -53,6 +56,15 @@ class FrontEnd : public Process {
   bool transfer(const core::MicroOp& op);
   bool sync(const core::MicroOp& op);
   bool wait_flag(const core::MicroOp& op);
+  bool set_flag(const core::MicroOp& op);
+  std::uint64_t issue_and_finish();
+  // To the engine's queue; false: that is full.
+  bool hand_over(std::uint8_t engine, QueueEntry::Kind kind, core::SemaphoreId semaphore, std::uint32_t by);
+  bool release(const core::MicroOp& op);
+  bool acquire(const core::MicroOp& op);
+  core::SemaphoreId semaphore_of(const core::MicroOp& op) const;
+  std::uint32_t amount_of(const core::MicroOp& op, core::SemaphoreId semaphore) const;
+  void check_other_cores(const core::Transfer& transfer) const;
   bool sync_cores();
   bool end();
   bool barrier(const core::MicroOp& op);
@@ -68,7 +80,8 @@ class FrontEnd : public Process {
   void push(std::uint8_t engine, QueueEntry entry);
   core::FlagId flag_of(const core::MicroOp& op) const;
   void turn_loops();
-  void hold(std::uint64_t cycle, report::Stall cause, std::uint8_t engine);
+  // Waits; returns the cycles that it took.
+  std::uint64_t hold(std::uint64_t cycle, report::Stall cause, std::uint8_t engine);
   bool in_step(std::uint8_t engine) const;  // runs in this stream
   void spend(std::uint64_t instructions);
 
@@ -82,7 +95,9 @@ class FrontEnd : public Process {
   Wait wait_ = Wait::done;
   std::uint64_t room_cycle_ = 0;
   std::uint8_t room_wanted_ = isa::kAllEngines;  // the engine whose queue is full, or none
+  SemaphoreWait semaphore_{*this};
   std::vector<std::uint64_t> waited_for_;
+  std::uint64_t waited_for_semaphores_ = 0;
   std::uint64_t finished_ = 0;
   std::uint64_t stream_ended_ = 0;
   std::uint64_t instructions_ = 0;

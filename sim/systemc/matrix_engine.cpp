@@ -19,6 +19,7 @@ MatrixEngine::MatrixEngine(const sc_core::sc_module_name& name, Session& session
 void MatrixEngine::reset(std::uint64_t cycle) {
   queue_.clear();
   last_.reset();
+  semaphore_.reset();
   finished_ = cycle;
   free_ = done_ = accounted_ = start_ = own(cycle);
   timer_.reset(free_);
@@ -81,20 +82,19 @@ bool MatrixEngine::sync_entry(QueueEntry& entry) {
       pop(core(since));
       return true;
     case QueueEntry::Kind::wait: {
-      const auto set = unit_.flags.peek(entry.flag);
-      if (!set) return false;
-      const std::uint64_t cycle = std::max(since, own(*set));
-      if (!reached(cycle)) {
-        wake_at(cycle);
-        return false;
-      }
-      unit_.flags.take(entry.flag, core(cycle), where);
-      account(cycle, report::Stall::flag, since);
-      free_ = cycle;
-      finished_ = std::max(finished_, core(cycle));
-      pop(core(cycle));
+      const core::FlagId flag = entry.flag;
+      if (!wait_until(unit_.flags.peek(flag), since)) return false;
+      unit_.flags.take(flag, core(free_), where);
       return true;
     }
+    case QueueEntry::Kind::release:
+      unit_.release(entry.semaphore, entry.by, std::max(core(since), finished_), engine_, where);
+      pop(core(since));
+      return true;
+    case QueueEntry::Kind::acquire:
+      if (!wait_until(unit_.acquired(semaphore_, entry, core(since), engine_), since)) return false;
+      semaphore_.reset();
+      return true;
     case QueueEntry::Kind::barrier:
       free_ = std::max(since, done_);
       account(free_, report::Stall::barrier, since);
@@ -106,6 +106,20 @@ bool MatrixEngine::sync_entry(QueueEntry& entry) {
       break;
   }
   throw Error(Category::internal, "wrong-queue", "an operation of another engine came to the matrix unit");
+}
+
+bool MatrixEngine::wait_until(std::optional<std::uint64_t> core_cycle, std::uint64_t since) {
+  if (!core_cycle) return false;
+  const std::uint64_t cycle = std::max(since, own(*core_cycle));
+  if (!reached(cycle)) {
+    wake_at(cycle);
+    return false;
+  }
+  account(cycle, report::Stall::flag, since);
+  free_ = cycle;
+  finished_ = std::max(finished_, core(cycle));
+  pop(core(cycle));
+  return true;
 }
 
 // Sums that stay in the array go on in the next product, or they are lost.
@@ -183,6 +197,9 @@ std::string MatrixEngine::standing() const {
   const std::string where = to_string(unit_.shared.program->where(entry.pc));
   if (entry.kind == QueueEntry::Kind::wait)
     return fmt::format("{}: {}: {}", config::kMatrixEngine, where, unit_.waits_for(entry.flag));
+  if (entry.kind == QueueEntry::Kind::acquire)
+    return fmt::format("{}: {}: {}", config::kMatrixEngine, where,
+                       unit_.waits_for(entry.semaphore, entry.by));
   return fmt::format("{}: {}: {} instructions queued", config::kMatrixEngine, where, queue_.size());
 }
 

@@ -10,6 +10,7 @@
 #include "sim/report/stats.hpp"
 #include "sim/systemc/core_unit.hpp"
 #include "sim/systemc/ring.hpp"
+#include "sim/systemc/semaphore_bank.hpp"
 
 namespace npulab::systemc {
 
@@ -42,6 +43,8 @@ class MatrixEngine : public Process {
   void step() override;
   bool take();  // the entry at the head; false: it must wait
   bool sync_entry(QueueEntry& entry);
+  // The wait at the head of the queue may be over in `core_cycle`, if that is known: goes on then.
+  bool wait_until(std::optional<std::uint64_t> core_cycle, std::uint64_t since);
   void run(QueueEntry& entry);
   void count(const core::MatrixProduct& product, const cost::MatrixWork& work,
              const cost::MatrixTimes& times);
@@ -57,6 +60,7 @@ class MatrixEngine : public Process {
   const config::MatrixConfig& config_;
   const std::uint8_t engine_;
   Ring<QueueEntry> queue_;
+  SemaphoreWait semaphore_{*this};
   cost::MatrixTimer timer_;
   std::optional<core::MatrixProduct> last_;
   std::uint64_t free_ = 0;       // own clock: when the next entry may be taken

@@ -14,7 +14,7 @@ namespace {
 
 // Results older than this many operations are long ready.
 constexpr std::size_t kRememberedResults = 32;
-constexpr std::uint8_t kVectorEngine = 1;
+constexpr std::uint8_t kVectorEngine = isa::kVectorEngineIndex;
 
 struct Span {
   std::int64_t first;
@@ -33,6 +33,7 @@ VectorEngine::VectorEngine(const sc_core::sc_module_name& name, Session& session
 void VectorEngine::reset(std::uint64_t cycle) {
   queue_.clear();
   results_.clear();
+  semaphore_.reset();
   issue_.reset(cycle);
   free_ = accounted_ = finished_ = cycle;
   cycles_ = {};
@@ -97,12 +98,15 @@ bool VectorEngine::sync_entry(QueueEntry& entry) {
         return false;
       }
       unit_.flags.take(entry.flag, cycle, where);
-      account(cycle, report::Stall::flag, since);
-      free_ = cycle;
-      finished_ = std::max(finished_, cycle);
-      pop(cycle);
+      waited(cycle, since);
       return true;
     }
+    case QueueEntry::Kind::release:
+      unit_.release(entry.semaphore, entry.by, std::max(since, finished_), kVectorEngine, where);
+      pop(since);
+      return true;
+    case QueueEntry::Kind::acquire:
+      return acquire(entry, since);
     case QueueEntry::Kind::barrier:
       free_ = std::max(since, finished_);
       account(free_, report::Stall::barrier, since);
@@ -114,6 +118,25 @@ bool VectorEngine::sync_entry(QueueEntry& entry) {
       break;
   }
   throw Error(Category::internal, "wrong-queue", "a copy or product came to the vector unit");
+}
+
+void VectorEngine::waited(std::uint64_t cycle, std::uint64_t since) {
+  account(cycle, report::Stall::flag, since);
+  free_ = cycle;
+  finished_ = std::max(finished_, cycle);
+  pop(cycle);
+}
+
+bool VectorEngine::acquire(const QueueEntry& entry, std::uint64_t since) {
+  const auto cycle = unit_.acquired(semaphore_, entry, since, kVectorEngine);
+  if (!cycle) return false;
+  if (!reached(*cycle)) {
+    wake_at(*cycle);
+    return false;
+  }
+  semaphore_.reset();
+  waited(*cycle, since);
+  return true;
 }
 
 void VectorEngine::run(QueueEntry& entry) {
@@ -196,6 +219,8 @@ std::string VectorEngine::standing() const {
   const std::string where = to_string(unit_.shared.program->where(entry.pc));
   if (entry.kind == QueueEntry::Kind::wait)
     return fmt::format("vector: {}: {}", where, unit_.waits_for(entry.flag));
+  if (entry.kind == QueueEntry::Kind::acquire)
+    return fmt::format("vector: {}: {}", where, unit_.waits_for(entry.semaphore, entry.by));
   return fmt::format("vector: {}: {} instructions queued", where, queue_.size());
 }
 

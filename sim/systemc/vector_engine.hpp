@@ -9,6 +9,7 @@
 #include "sim/core/meaning.hpp"
 #include "sim/systemc/core_unit.hpp"
 #include "sim/systemc/ring.hpp"
+#include "sim/systemc/semaphore_bank.hpp"
 
 namespace npulab::systemc {
 
@@ -37,6 +38,9 @@ class VectorEngine : public Process {
   void step() override;
   bool take();  // the entry at the head; false: it must wait
   bool sync_entry(QueueEntry& entry);
+  bool acquire(const QueueEntry& entry, std::uint64_t since);
+  // The wait at the head of the queue is over in `cycle`.
+  void waited(std::uint64_t cycle, std::uint64_t since);
   void run(QueueEntry& entry);
   void run_registers(QueueEntry& entry);
   void run_ub(QueueEntry& entry);
@@ -46,6 +50,7 @@ class VectorEngine : public Process {
 
   CoreUnit& unit_;
   Ring<QueueEntry> queue_;
+  SemaphoreWait semaphore_{*this};
   core::Issue issue_;       // register form
   Ring<Result> results_;    // UB form, newest last
   std::uint64_t free_ = 0;  // UB form: when the next operation may start

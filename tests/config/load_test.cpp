@@ -259,8 +259,10 @@ TEST(Extends, null_removes_a_named_section) {
   EXPECT_TRUE(contains(refused(head + "    dma: {mte4: null}\n"), "core_types.core.dma.mte4: has no keys"));
   EXPECT_TRUE(contains(refused(head + "    dma: null\n"),
                        "core_types.core.dma: expects sections by name, got nothing"));
-  EXPECT_TRUE(contains(refused(head + "    vector:\n"),
-                       "core_types.core.vector: expects a section of keys, got nothing"));
+  EXPECT_TRUE(contains(refused(head + "    sync:\n"),
+                       "core_types.core.sync: expects a section of keys, got nothing"));
+  EXPECT_FALSE(
+      machine_from_text(head + "    vector: null\n", "m.yaml", with()).core_types.at("core").vector.present);
   EXPECT_TRUE(contains(refused(head + "    count: null\n"), "m.yaml:4:5: core_types.core.count: expects"));
 }
 

@@ -78,6 +78,20 @@ TEST(Validate, every_rule_says_key_values_and_reason) {
       {"tiny", {"buffers.v1={bytes: 64}"}, "buffers.v1", "'v1' would read as a register"},
       {"tiny", {"dma.vector={paths: [{from: ub, to: ub}]}"}, "dma.vector", "'vector' has a meaning"},
       {"tiny", {"dma.all={paths: [{from: ub, to: ub}]}"}, "dma.all", "'all' has a meaning"},
+      {"tiny", {"dma.mte3.paths.0.to=core.l2"}, "dma.mte3.paths.0.to", "no buffer 'l2'"},
+      {"tiny",
+       {"dma.mte3.paths.0.to=cor.ub"},
+       "dma.mte3.paths.0.to",
+       "names no core type 'cor'; did you mean 'core'?"},
+      {"tiny",
+       {"dma.mte3.paths.0={from: core.ub, to: core.l1}"},
+       "dma.mte3.paths.0.to",
+       "both ends lie in other cores"},
+      {"tiny",
+       {"dma.mte3.paths.1.multicast=true"},
+       "dma.mte3.paths.1.multicast",
+       "'l1' is no TYPE.BUFFER: several cores get a copy only in their own buffers"},
+      {"tiny", {"sync.semaphore_initial=64"}, "sync.semaphore_initial", "64 is more than semaphore_max 63"},
       {"tiny", {"sync.flag_pairs=[mte2-vector]"}, "sync.flag_pairs.0", "not of the form source>destination"},
       {"tiny", {"sync.flag_pairs=[a>b>c]"}, "sync.flag_pairs.0", "not of the form source>destination"},
       {"tiny",
@@ -137,13 +151,40 @@ TEST(Validate, odd_but_legal) {
   EXPECT_EQ(refused_setting("tiny_ub", {"core_types.core.vector.registers=1"}), "");
 }
 
+TEST(Validate, core_types_that_only_copy) {
+  const Machine machine = load_machine(
+      "tiny",
+      with({"core_types.mem={count: 3, clock_mhz: 500, buffers: {stage: {bytes: 64}}, dma: {feed: {paths: "
+            "[{from: stage, to: core.ub, multicast: true}]}}}"}));
+  const isa::Target target = make_target(machine, "mem");
+  EXPECT_FALSE(target.vector_unit);
+  EXPECT_EQ(target.vector_types, 0);
+  ASSERT_EQ(target.spaces.size(), 3U);
+  EXPECT_EQ(target.spaces[2].name, "core.ub");
+  EXPECT_EQ(make_target(machine, "core").spaces.at(target.spaces[2].remote_space).name, "ub");
+  EXPECT_EQ(target.spaces[2].cores, 2U);
+  EXPECT_TRUE(target.paths[0].multicast);
+  // flags: no pair with the vector unit, which is not there
+  for (const auto& [source, destination] : target.flag_pairs) {
+    EXPECT_NE(source, isa::kVectorEngineIndex);
+    EXPECT_NE(destination, isa::kVectorEngineIndex);
+  }
+  EXPECT_EQ(make_target(machine).core_type, "core");
+  EXPECT_EQ(other_targets(machine, target).size(), 1U);
+  EXPECT_EQ(to_yaml(machine_from_text(to_yaml(machine), "again.yaml")), to_yaml(machine));
+}
+
 TEST(Validate, CF_10_no_compute_unit) {
-  std::string yaml = to_yaml(load_machine("tiny", with()));
-  const std::size_t start = yaml.find("    vector:\n");
-  yaml.erase(start, yaml.find("    buffers:\n") - start);
+  std::string yaml = to_yaml(load_machine("edge", with()));
+  for (const auto& [first, next] :
+       {std::pair("    vector:\n", "    buffers:\n"), std::pair("    matrix:\n", "    sync:\n")}) {
+    const std::size_t start = yaml.find(first);
+    yaml.erase(start, yaml.find(next) - start);
+  }
   const std::string message = refused(yaml);
-  EXPECT_TRUE(contains(message, "core_types.core.vector: missing key 'vector'")) << message;
-  EXPECT_TRUE(contains(message, "compute unit")) << message;
+  EXPECT_TRUE(contains(
+      message, "core_types: no compute unit: no core type has a section 'vector', or 'matrix' with types"))
+      << message;
 }
 
 }  // namespace

@@ -29,14 +29,16 @@ std::string operand_text(const InstructionInfo& row, std::size_t index, DType ty
   };
   if (row.format == Format::Region) return variant % 2 == 0 ? "\"part \\\"one\\\"\"" : "\"two\"";
   if (row.family == Family::Transfer && index < 2)
-    return index == 0 ? "ub[s1 + 64]" : variant % 2 == 0 ? "A[s2 - 32]" : "gm[4096]";
+    return index == 0         ? variant % 3 == 0 ? "ub[s1 + 64]" : "core.ub[s1 + 64]"
+           : variant % 2 == 0 ? "A[s2 - 32]"
+                              : "gm[4096]";
   if ((row.format == Format::SetFlag || row.format == Format::WaitFlag) && index < 2)
     return index == 0 ? "mte2" : "vector";
   offer(OperandKind::vreg, std::to_string(index * 32).insert(0, "v"));
   offer(OperandKind::lane, "v32[1]");
   offer(OperandKind::sreg, "s5");
   offer(OperandKind::view, variant % 3 == 0 ? "ub[s1 + 64]" : variant % 3 == 1 ? "ub[128]" : "ub[s1 - 32]");
-  offer(OperandKind::engine, variant % 2 == 0 ? "mte3" : "all");
+  offer(OperandKind::engine, variant % 2 == 0 || row.format != Format::Barrier ? "mte3" : "all");
   offer(OperandKind::target, "start");
   if (type == DType::none || !info(type).floating) offer(OperandKind::imm, variant % 2 == 0 ? "7" : "0");
   if (type != DType::none && info(type).floating) offer(OperandKind::fimm, variant % 2 == 0 ? "-0.125" : "2");
@@ -95,11 +97,24 @@ bool fits(const InstructionInfo& row, const Target& target) {
   return true;
 }
 
+// With a path that reaches the buffers of other cores, and semaphores.
+Target with_other_cores(Target target) {
+  const Space ub = target.spaces[1];
+  CopyPath path = target.paths.front();
+  path.to = static_cast<std::uint8_t>(target.spaces.size());
+  path.multicast = true;
+  target.paths.push_back(path);
+  target.spaces.push_back({"core.ub", ub.bytes, ub.alignment, "core", 1, 32});
+  target.semaphores = 8;
+  return target;
+}
+
 TEST(RoundTrip, EveryRowWithEveryLegalType) {
   std::size_t cases = 0;
   for (const Target& target :
-       {test::register_machine(), test::view_machine(), test::matrix_machine(MatrixKind::cube),
-        test::matrix_machine(MatrixKind::mmul)}) {
+       {with_other_cores(test::register_machine()), with_other_cores(test::view_machine()),
+        with_other_cores(test::matrix_machine(MatrixKind::cube)),
+        with_other_cores(test::matrix_machine(MatrixKind::mmul))}) {
     for (const InstructionInfo& row : instructions()) {
       if (!fits(row, target)) continue;
       for (std::size_t t = 0; t <= kDTypes.size(); ++t) {
@@ -136,6 +151,7 @@ constexpr const char* kWholeKernel = R"(.kernel a/b-c_d.e
 .tensor A i4 [3, N] in pitch=N + 2 "codes"
 .tensor b f8e5m2 [N] out
 .reference gemv A=A, n=(N - 40), t=f16
+.program cores=8
 start: mov s1, 0x8000000000000000
 outer: loop 3
   loop s1
@@ -157,7 +173,7 @@ last: end
 TEST(RoundTrip, HeaderAndPrograms) {
   const Target target = test::register_machine();
   std::string text = kWholeKernel;
-  text.insert(text.find(".program"), "last: end\n");
+  text.insert(text.rfind(".program"), "last: end\n");
   const Kernel kernel = test::assembled(text, target, {{"N", 40}});
   const Kernel again = test::assembled(disassemble(kernel, target), target);
   ASSERT_TRUE(test::same_programs(kernel, again)) << disassemble(kernel, target);
@@ -260,7 +276,7 @@ TEST(RoundTrip, BuilderRefusesWhatTextRefuses) {
 
 std::vector<std::byte> sample() {
   std::string text = kWholeKernel;
-  text.insert(text.find(".program"), "last: end\n");
+  text.insert(text.rfind(".program"), "last: end\n");
   return encode(test::assembled(text));
 }
 

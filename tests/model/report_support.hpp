@@ -11,6 +11,7 @@ inline Engine engine(const std::string& name, std::uint64_t instances, std::uint
   Engine made;
   made.name = name;
   made.instances = instances;
+  made.run_cycles = cycles;
   made.busy_cycles = made.cycles.busy = busy;
   made.cycles[Stall::flag] = flag;
   made.idle_cycles = cycles * instances - busy - flag;
@@ -56,7 +57,7 @@ inline Report sound_report() {
   report.engines = {engine("scalar", 2, 1'000'000, 0, report.cycles),
                     engine("vector", 2, 3'000'000, 500'000, report.cycles)};
   report.engines[1].counters = {{"load_starts", 5}};
-  report.hot_spots = {{"parts.inc", 12, "    wait_flag mte2, vector, 0", 64, 500'000}};
+  report.hot_spots = {{"core", "parts.inc", 12, "    wait_flag mte2, vector, 0", 64, 500'000}};
   report.regions = {{"main", 100, 1'999'900}};
   report.check.requested = true;
   report.check.reference = "gemv";

@@ -22,7 +22,10 @@ inline config::Machine machine(const std::string& name, const std::vector<std::s
 
 inline isa::Kernel assemble(const std::string& body, const config::Machine& m,
                             const isa::ParamValues& params = {}) {
-  return isa::assemble({"test.npu", body}, config::make_target(m), params);
+  const isa::Target target = config::make_target(m);
+  isa::AssembleOptions options;
+  options.other_core_types = config::other_targets(m, target);
+  return isa::assemble({"test.npu", body}, target, params, options);
 }
 
 template <class T>
