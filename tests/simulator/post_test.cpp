@@ -61,7 +61,9 @@ Bytes awkward(DType type, std::size_t count, std::uint64_t seed) {
   for (std::size_t i = 0; i < count; ++i) {
     std::uint32_t bits = static_cast<std::uint32_t>(random());
     if (!isa::info(type).floating) {
-      if (i < std::size(kNumbers)) bits = static_cast<std::uint32_t>(static_cast<std::int64_t>(std::clamp(kNumbers[i], -0x1p53, 0x1p53)));
+      if (i < std::size(kNumbers))
+        bits =
+            static_cast<std::uint32_t>(static_cast<std::int64_t>(std::clamp(kNumbers[i], -0x1p53, 0x1p53)));
       if (i % 3 == 2) bits >>= 24;
     } else {
       const test::Format f(type);
