@@ -118,6 +118,20 @@ constexpr ReferenceOperation kOperations[] = {
      "is x * "
      "(1 / step) to the nearest i8; exact",
      &dynamic_gemv_reference},
+    {"scaled_gemm", "A=TENSOR, W=TENSOR, scale=TENSOR, step=TENSOR, C=TENSOR",
+     "C = f32(A W^T) * (scale[column] * step[0]) of integers, each rounded to f32, then to the type of C; "
+     "exact",
+     &scaled_gemm_reference},
+    {"grouped_gemm", "A=TENSOR, W=TENSOR, scale=TENSOR, C=TENSOR, group=NUMBER",
+     "C = A (W * scale)^T with a scale for each `group` columns of a row of W; W * scale rounded to the type "
+     "of A, sums within the bound of a chain in f32",
+     &grouped_gemm_reference},
+    {"linear", "x=TENSOR, W=TENSOR, bias=TENSOR, y=TENSOR, trans_w=(0 | 1)",
+     "y = x W^T + bias, sums from bias up within the bound of a chain in f32", &linear_reference},
+    {"layernorm_gelu_linear",
+     "x=TENSOR, gamma=TENSOR, beta=TENSOR, W=TENSOR, bias=TENSOR, y=TENSOR, eps_e12=(INTEGER), tanh=(0 | 1), "
+     "trans_w=(0 | 1)",
+     "linear of layernorm_gelu, which is rounded to the type of x", &layernorm_gelu_linear_reference},
     {"attention", "Q=TENSOR, K=TENSOR, V=TENSOR, O=TENSOR, block=NUMBER [, causal=(0 | 1)] [, keys=NUMBER]",
      "O = softmax(Q K^T / sqrt(d)) V for each head [heads, queries, d], with the first `keys` of K and V; "
      "causal: query i "

@@ -78,6 +78,14 @@ std::vector<ExpectedTensor> percentile_reference(const ReferenceCase& reference)
 std::vector<ExpectedTensor> grouped_gemv_reference(const ReferenceCase& reference);
 std::vector<ExpectedTensor> dynamic_gemv_reference(const ReferenceCase& reference);
 
+// C = A W^T with integer weights.
+std::vector<ExpectedTensor> scaled_gemm_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> grouped_gemm_reference(const ReferenceCase& reference);
+
+// linear_reference.cpp
+std::vector<ExpectedTensor> linear_reference(const ReferenceCase& reference);
+std::vector<ExpectedTensor> layernorm_gelu_linear_reference(const ReferenceCase& reference);
+
 // attention_reference.cpp
 std::vector<ExpectedTensor> attention_reference(const ReferenceCase& reference);
 std::vector<ExpectedTensor> attention_scores_reference(const ReferenceCase& reference);

@@ -314,6 +314,67 @@ TEST(Attention, FlashMovesFewerBytesThanTheChain) {
   EXPECT_LT(most, 2e-3);
 }
 
+// Shares of a masked chain: rows that are masked whole give zeros, masked keys take no part.
+TEST(Attention, MaskedRowsInTheChain) {
+  constexpr std::size_t kQueries = 37;
+  constexpr std::size_t kKeys = 53;
+  constexpr std::size_t kWidth = 24;
+  constexpr std::size_t kHeads = 2;
+  constexpr std::size_t kRows = kHeads * kQueries;
+  Launch launch;
+  launch.kernel = "attention/scores";
+  launch.params = {{"heads", kHeads}, {"S", kQueries}, {"L", kKeys}, {"d", kWidth}};
+  const Outcome scores = run_all(launch);
+  Bytes mask(kRows * kKeys);
+  for (std::size_t i = 0; i < mask.size(); ++i)
+    mask[i] = static_cast<std::byte>(i / kKeys % 5 != 3 && i * 7 % 11 > 3 ? 1 : 0);
+  launch = {};
+  launch.kernel = "norm_act/softmax_mask";
+  launch.params = {{"M", kRows}, {"N", kKeys}};
+  launch.inputs = {{"x", scores["P"]}, {"mask", mask}};
+  const Outcome shares = run_all(launch);
+  launch = {};
+  launch.kernel = "attention/values";
+  launch.params = {{"heads", kHeads}, {"S", kQueries}, {"L", kKeys}, {"d", kWidth}};
+  launch.inputs["P"] = shares["y"];
+  const Outcome values = run_all(launch);
+  for (std::size_t row = 0; row < kRows; ++row) {
+    const std::size_t head = row / kQueries;
+    std::vector<double> powers(kKeys);
+    double total = 0;
+    for (std::size_t key = 0; key < kKeys; ++key) {
+      double score = 0;
+      for (std::size_t i = 0; i < kWidth; ++i)
+        score += half(scores.inputs.at("Q"), row * kWidth + i) *
+                 half(scores.inputs.at("K"), (head * kKeys + key) * kWidth + i);
+      powers[key] = mask[row * kKeys + key] == std::byte{0} ? 0 : std::exp(score / std::sqrt(double{kWidth}));
+      total += powers[key];
+    }
+    EXPECT_EQ(total == 0, row % 5 == 3);
+    for (std::size_t i = 0; i < kWidth; ++i) {
+      double mean = 0;
+      for (std::size_t key = 0; key < kKeys; ++key)
+        mean += powers[key] * half(values.inputs.at("V"), (head * kKeys + key) * kWidth + i);
+      if (total == 0)
+        EXPECT_EQ(half(values["O"], row * kWidth + i), 0.0);
+      else
+        EXPECT_NEAR(half(values["O"], row * kWidth + i), mean / total, 2e-3);
+    }
+  }
+}
+
+TEST(Attention, MachinesWithoutACubeAreRefused) {
+  for (const char* on : {"tiny", "edge", "tiny_ub", "xdna_64x64"})
+    for (const char* kernel : {"attention/flash", "attention/decode", "attention/scores",
+                               "attention/scores_int8", "attention/values"}) {
+      Launch launch;
+      launch.kernel = kernel;
+      launch.machine = on;
+      launch.params = {{"heads", 1}, {"L", 16}, {"d", 16}};
+      EXPECT_EQ(refused(launch).find("this kernel multiplies on a cube"), 0U) << refused(launch);
+    }
+}
+
 // The bound has teeth: one element, moved by three units of its last place, is a mismatch.
 TEST(Attention, ReferenceFindsAWrongElement) {
   Launch launch = flash(8, 60, 32);

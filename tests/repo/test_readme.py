@@ -108,3 +108,38 @@ def test_kernel_table_is_that_of_the_cycle_gate() -> None:
         assert f"name: {name}, kernel: {kernel}," in suite
         assert cases[name]["cycles"] == int(cycles.replace(",", ""))
         assert abs(100 * cases[name]["lower_bound_us"] / cases[name]["time_us"] - int(share)) <= 0.51
+
+
+def hbm_share(case: dict[str, float]) -> float:
+    return 100 * (case["gm_read_bytes"] + case["gm_write_bytes"]) / (case["time_us"] * 1.2e6)
+
+
+def test_units_are_those_of_the_cycle_gate() -> None:
+    cases = json.loads((ROOT / "tests/cycles/baseline.json").read_text(encoding="utf-8"))["cases"]
+    table = readme().partition("<!-- units -->\n")[2].partition("<!-- units end -->")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+    assert [row[0] for row in rows] == ["1024", "2048", "4096", "8192"]
+    for size, *cells in rows:
+        vector, cube, naive = (cases[f"{name}-{size}"] for name in ("pipelined", "gemv-cube", "gemm-naive-column"))
+        for case, [cycles, microseconds, share, least] in ((vector, cells[:4]), (cube, cells[4:8])):
+            assert cycles == f"{case['cycles']:,}"
+            assert microseconds == f"{case['time_us']:.1f}"
+            assert share == f"{hbm_share(case):.1f} %"
+            assert least == case["limited_by"]
+        assert cells[8] == f"{cube['cycles'] / vector['cycles']:.2f}"
+        assert cells[9:11] == [f"{naive['cycles']:,}", f"{naive['cycles'] / vector['cycles']:.1f}"]
+
+
+def test_sentences_on_products_are_those_of_the_cycle_gate() -> None:
+    cases = json.loads((ROOT / "tests/cycles/baseline.json").read_text(encoding="utf-8"))["cases"]
+    text = " ".join(readme().split())
+    moved = {name: (case["gm_read_bytes"] + case["gm_write_bytes"]) / 1e6 for name, case in cases.items()}
+    fused, first, second = (f"{name}-4096x1024" for name in ("layernorm-gelu-linear", "layernorm-gelu", "linear"))
+    chain = cases[first]["cycles"] + cases[second]["cycles"]
+    assert f"{moved[fused]:.1f} MB instead of {moved[first] + moved[second]:.1f} MB" in text
+    assert f"{cases[fused]['cycles']:,} cycles instead of {chain:,}" in text
+    eight, four, half = (f"gemm-{name}-16x4096" for name in ("w8a16", "w4a16", "f16"))
+    assert f"{moved[eight]:.1f} or {moved[four]:.1f} MB instead of {moved[half]:.1f} MB" in text
+    assert f"{cases[eight]['cycles']:,} or {cases[four]['cycles']:,} cycles instead of {cases[half]['cycles']:,}" in text
+    row, vector = cases["gemm-naive-row-2048"]["cycles"], cases["pipelined-2048"]["cycles"]
+    assert f"takes {row:,} cycles, {row / vector:.1f} times" in text
