@@ -11,6 +11,10 @@ ROOT = Path(__file__).resolve().parents[1]
 # The build folder under test; ctest sets it.
 BUILD = Path(os.environ.get("NPULAB_BUILD", ROOT / "build/dev")).resolve()
 
+# Of nightly comparisons: programs, of which the first is the reference, and how often each is made; 1 is not nightly.
+PROGRAMS = [Path(name) for name in os.environ.get("NPULAB_PROGRAMS", str(BUILD / "npulab")).split(":")]
+RUNS = int(os.environ.get("NPULAB_RUNS", "1"))
+
 
 def shipped(*patterns: str) -> list[Path]:
     """Files that git ships or would ship, relative to the root."""

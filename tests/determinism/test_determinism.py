@@ -17,10 +17,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from support import BUILD, ROOT, run_program, shipped
+from support import PROGRAMS, ROOT, RUNS, run_program, shipped
 
-PROGRAMS = [Path(name) for name in os.environ.get("NPULAB_PROGRAMS", str(BUILD / "npulab")).split(":")]
-RUNS = int(os.environ.get("NPULAB_RUNS", "1"))
 WALL_CLOCK = "host"  # the section of the report that may differ
 
 NAMES = [path.relative_to("kernels").with_suffix("").as_posix() for path in shipped("kernels/*.npu")]

@@ -140,6 +140,7 @@ def test_sentences_on_products_are_those_of_the_cycle_gate() -> None:
     assert f"{cases[fused]['cycles']:,} cycles instead of {chain:,}" in text
     eight, four, half = (f"gemm-{name}-16x4096" for name in ("w8a16", "w4a16", "f16"))
     assert f"{moved[eight]:.1f} or {moved[four]:.1f} MB instead of {moved[half]:.1f} MB" in text
-    assert f"{cases[eight]['cycles']:,} or {cases[four]['cycles']:,} cycles instead of {cases[half]['cycles']:,}" in text
+    took = [f"{cases[name]['cycles']:,}" for name in (eight, four, half)]
+    assert f"{took[0]} or {took[1]} cycles instead of {took[2]}" in text
     row, vector = cases["gemm-naive-row-2048"]["cycles"], cases["pipelined-2048"]["cycles"]
     assert f"takes {row:,} cycles, {row / vector:.1f} times" in text
