@@ -1,5 +1,6 @@
 # npulab_layer(NAME SOURCES... ) makes the static library npulab_NAME of one layer, with the project's flags.
-# npulab_test(NAME LIBRARIES...) makes the test program of tests/NAME out of every *_test.cpp in it.
+# npulab_test(NAME [COST N] LIBRARIES...) makes the test program of tests/NAME out of every *_test.cpp in it; ctest starts
+# those of the highest cost first.
 # npulab_pytest(NAME) runs the pytest suite tests/NAME.
 # Every ctest entry leaves NPULAB_RESULTS/NAME.xml, from which ./dev test counts.
 set(NPULAB_RESULTS ${PROJECT_BINARY_DIR}/results)
@@ -35,14 +36,15 @@ function(npulab_test name)
   if(NOT sources)
     return()
   endif()
+  cmake_parse_arguments(ARG "" "COST" "" COST 1 ${ARGN})
   add_executable(npulab_test_${name} ${sources})
   # gtest_main stands before every other library: libsystemc exports a main of its own that would run no test.
-  target_link_libraries(npulab_test_${name} PRIVATE GTest::gtest_main GTest::gmock GTest::gtest ${ARGN}
+  target_link_libraries(npulab_test_${name} PRIVATE GTest::gtest_main GTest::gmock GTest::gtest ${ARG_UNPARSED_ARGUMENTS}
                                                     $<BUILD_INTERFACE:npulab_warnings>)
   target_compile_definitions(npulab_test_${name} PRIVATE NPULAB_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   add_test(NAME ${name} COMMAND npulab_test_${name} --gtest_brief=1 --gtest_output=xml:${NPULAB_RESULTS}/${name}.xml
            WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
-  set_tests_properties(${name} PROPERTIES LABELS gtest)
+  set_tests_properties(${name} PROPERTIES LABELS gtest COST ${ARG_COST})
 endfunction()
 
 function(npulab_pytest name)

@@ -116,7 +116,7 @@ def reference(kernel: str, folder: Path) -> dict[str, str | bytes]:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in KERNELS])
 def test_de_01_de_03_same_report_and_tensors(
     kernel: str, variant: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
