@@ -175,6 +175,11 @@ class Resolver {
 
 namespace {
 
+// The machine's overflow mode is about floats: sums of integers wrap.
+bool saturates(const CoreState& state, isa::DType sums) {
+  return state.saturate && isa::info(sums).floating;
+}
+
 bool is_zero(isa::DType type, std::uint32_t bits) {
   const std::uint32_t sign = isa::info(type).floating ? std::uint32_t{1} << (isa::bits(type) - 1) : 0;
   return (bits & ~sign) == 0;
@@ -366,7 +371,7 @@ std::uint64_t execute_product(const MatrixProduct& product, const DecodedProgram
   }
   multiply.b = view_of(product.b, state);
   multiply.accumulate = product.accumulate || product.bias.has_value();
-  multiply.saturate = state.saturate;
+  multiply.saturate = saturates(state, multiply.c.form.type);
   const values::MatrixCounts counts = values::mma(multiply, state.matrix_scratch);
   give_sums(product, state, multiply.c);
   return counts.out_of_range;
@@ -383,7 +388,7 @@ void meaning<isa::Op::Mmul>(Frame f) {
   multiply.b = {state.vectors.data() + op.b, {shape.b, false, shape.k, shape.n, {}}};
   multiply.c = {state.vectors.data() + op.dst, {isa::accumulator(op.type), false, shape.m, shape.n, {}}};
   multiply.accumulate = true;
-  multiply.saturate = state.saturate;
+  multiply.saturate = saturates(state, multiply.c.form.type);
   values::mma(multiply, state.matrix_scratch);
 }
 

@@ -59,9 +59,19 @@ void gather(const DecodedProgram& program, std::uint32_t pc, CoreState& state, c
   }
 }
 
-void scatter(const DecodedProgram& program, std::uint32_t pc, CoreState& state, const UbOperand& to,
-             std::uint64_t repeat, const std::byte* from) {
+// The lanes of one block that take part, one by one: the others are not written, whatever an earlier block
+// put there.
+void scatter_lanes(const MicroOp& op, const CoreState& state, std::uint32_t first_lane, std::uint32_t lanes,
+                   const std::byte* from, std::byte* to) {
+  for (std::uint32_t i = 0; i < lanes; ++i)
+    if (mask_allows(op, state, first_lane + i)) copy_lane(op.type, to, from, i);
+}
+
+void scatter(const DecodedProgram& program, std::uint32_t pc, const MicroOp& op, CoreState& state,
+             const UbAccess& access, std::uint64_t repeat, bool lane_by_lane, const std::byte* from) {
+  const UbOperand& to = access.dst;
   const std::uint32_t block_bytes = state.target.ub_block_bytes;
+  const std::uint32_t block_lanes = block_bytes * 8 / isa::bits(op.type);
   for (std::uint32_t block = 0; block < to.blocks; ++block) {
     const std::uint32_t bytes = std::min(block_bytes, to.bytes - block * block_bytes);
     const std::int64_t delta = static_cast<std::int64_t>(repeat) * to.repeat_stride +
@@ -73,7 +83,12 @@ void scatter(const DecodedProgram& program, std::uint32_t pc, CoreState& state, 
                                                static_cast<std::uint64_t>(delta) + bytes, true) +
                                      delta
                                : local_address(program, pc, state, to.space, offset, bytes, true);
-    std::memcpy(base, from + std::size_t{block} * block_bytes, bytes);
+    const std::byte* source = from + std::size_t{block} * block_bytes;
+    if (lane_by_lane)
+      scatter_lanes(op, state, block * block_lanes, std::min(block_lanes, access.lanes - block * block_lanes),
+                    source, base);
+    else
+      std::memcpy(base, source, bytes);
     state.buffer(to.space).mark_written(static_cast<std::uint64_t>(offset), bytes);
   }
 }
@@ -94,14 +109,6 @@ using RepeatBuffer = std::array<std::byte, kRepeatBytes>;
 
 bool single_element(const MicroOp& op) {
   return op.format == Format::Reduction;
-}
-
-// Lanes of dst named by the bit mask, when there is one.
-void keep_masked(const MicroOp& op, const CoreState& state, std::uint32_t lanes, const RepeatBuffer& old,
-                 RepeatBuffer& result) {
-  if (!op.has(Mod::mask) || single_element(op)) return;
-  for (std::uint32_t i = 0; i < lanes; ++i)
-    if (!mask_allows(op, state, i)) copy_lane(op.type, result.data(), old.data(), i);
 }
 
 std::uint64_t bank_cycles_of(CoreState& state, std::uint64_t repeat,
@@ -182,8 +189,8 @@ void execute_ub(const DecodedProgram& program, std::uint32_t pc, const MicroOp& 
                 const UbAccess& access) {
   const std::size_t operand_count = isa::info(op.format).slots.size();
   const bool odd_nibble = op.type == isa::DType::i4 && access.lanes % 2 != 0;
-  const bool reads_dst = isa::info(op.format).slots[0].role == isa::Role::read_write || odd_nibble ||
-                         (op.has(Mod::mask) && !single_element(op));
+  const bool lane_by_lane = odd_nibble || (op.has(Mod::mask) && !single_element(op));
+  const bool reads_dst = isa::info(op.format).slots[0].role == isa::Role::read_write || lane_by_lane;
   RepeatBuffer dst{};
   RepeatBuffer a{};
   RepeatBuffer b{};
@@ -203,15 +210,13 @@ void execute_ub(const DecodedProgram& program, std::uint32_t pc, const MicroOp& 
     for (std::size_t i = 0; i + 1 < operand_count; ++i)
       if (operands[i]->used) gather(program, pc, state, *operands[i], repeat, buffers[i]->data());
     if (reads_dst) gather(program, pc, state, access.dst, repeat, dst.data());
-    const RepeatBuffer old = dst;
     if (single_element(op))
       reduce(op, state, dst.data(), a.data(), access.lanes);
     else if (op.op == isa::Op::Vperm)
       op.lane(dst.data(), a.data(), b.data(), nullptr, access.a.bytes / (isa::bits(op.type) / 8));
     else
       op.lane(dst.data(), a.data(), b.data(), c.data(), access.lanes);
-    keep_masked(op, state, access.lanes, old, dst);
-    scatter(program, pc, state, access.dst, repeat, dst.data());
+    scatter(program, pc, op, state, access, repeat, lane_by_lane, dst.data());
   }
 }
 

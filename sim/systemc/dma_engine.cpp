@@ -66,11 +66,13 @@ void DmaEngine::pop(std::uint64_t cycle) {
 
 void DmaEngine::step() {
   collect();
-  while (retire()) {
-  }
-  while (issue()) {
-  }
-  while (retire()) {  // what needed no request (flags, empty copies)
+  bool retired = true;
+  while (retired) {
+    while (retire()) {
+    }
+    while (issue()) {
+    }
+    retired = retire();  // what needed no request (flags, empty copies): a barrier behind it may go on
   }
   if (drained()) unit_.engine_drained();
 }

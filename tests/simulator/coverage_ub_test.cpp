@@ -132,6 +132,8 @@ std::vector<Variant> UbForm::variants() {
     given({{Mod::n, n}}, {Mod::n});
   given({{Mod::mask, mask}});
   given({{Mod::mask, 0}, {Mod::repeat, 2}});
+  given({{Mod::mask, mask}, {Mod::dst_block, 0}});  // lanes that take no part leave those of earlier blocks
+  given({{Mod::n, 5}, {Mod::dst_block, 0}});
   given({{Mod::mask, mask}, {Mod::n, 33}, {Mod::repeat, 2}, {Mod::dst_repeat, 10}}, {Mod::mask});
   for (std::int64_t round = 0; round < 5; ++round) given({{Mod::round, round}});
   if (!value) {

@@ -272,8 +272,8 @@ TEST(MatrixRun, NU_11_integer_sums_are_exact_and_wrap_where_they_leave_i32) {
         end
 )";
   const std::vector<std::int8_t> lowest(1024, -128);
-  const auto sum = [&](std::int64_t rest) {
-    return run(machine("tiny"), kernel, test::one_core(), {{"A", bytes_of(lowest)}}, {{"T", rest}});
+  const auto sum = [&](std::int64_t rest, const std::vector<std::string>& set = {}) {
+    return run(machine("tiny", set), kernel, test::one_core(), {{"A", bytes_of(lowest)}}, {{"T", rest}});
   };
   const auto wrapped = [](const report::Report& report) {
     for (const report::Engine& engine : report.engines)
@@ -287,6 +287,8 @@ TEST(MatrixRun, NU_11_integer_sums_are_exact_and_wrap_where_they_leave_i32) {
   const auto wraps = sum(1024);
   EXPECT_EQ(values_of<std::int32_t>(wraps.outputs.at("C")).front(), std::numeric_limits<std::int32_t>::min());
   EXPECT_EQ(wrapped(wraps.report), 1U);
+  // That key is about floats.
+  EXPECT_EQ(sum(1024, {"numerics.overflow=saturate"}).outputs.at("C"), wraps.outputs.at("C"));
 }
 
 // What C held before stays there until the sums come out of the array.

@@ -79,6 +79,16 @@ View random_view(std::mt19937_64& random, std::int64_t size) {
   return v;
 }
 
+// The barrier waits for work that ends without an event of its own.
+TEST(Transfer, a_barrier_behind_a_copy_of_nothing_goes_on) {
+  for (const char* const nothing : {"copy ub[0], A[0], 8 {count=0}\n", "copy ub[0], A[0], 0\n",
+                                    "set_flag mte2, vector, 0\nwait_flag mte2, vector, 0\n"})
+    for (const char* const behind : {"", "copy ub[0], A[0], 8\n", "nop\nnop\nnop\n"})
+      EXPECT_EQ(refusal(test::machine("tiny"),
+                        fmt::format(".tensor A u8 [64] in\n{}barrier mte2\n{}end\n", nothing, behind)),
+                "none");
+}
+
 TEST(Transfer, DM_06_DM_07_random_views_in_every_direction) {
   constexpr std::int64_t kSize = 2000;
   std::mt19937_64 random(7);
