@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random programs on several machines: what they leave behind is what the plain interpreter says, times do
+// not depend on how they are worked out, and nothing that a program does is npulab's own fault.
+//
+// NPULAB_SEEDS=FIRST..LAST runs other seeds than the usual ones.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include "sim/values/simd.hpp"
+#include "tests/fuzz/plain_interpreter.hpp"
+#include "tests/fuzz/random_program.hpp"
+#include "tests/sanitized.hpp"
+#include "tests/simulator/run_helper.hpp"
+
+namespace npulab {
+namespace {
+
+using test::Bytes;
+using Inputs = std::map<std::string, Bytes>;
+
+struct Seeds {
+  std::uint64_t first = 1;
+  std::uint64_t last = test::kSanitized ? 150 : 500;
+  bool usual = true;
+};
+
+Seeds seeds() {
+  Seeds result;
+  const char* const given = std::getenv("NPULAB_SEEDS");
+  if (given == nullptr) return result;
+  const std::string text = given;
+  const std::size_t dots = text.find("..");
+  result.usual = false;
+  const auto read = [&](std::size_t from, std::size_t to, std::uint64_t& value) {
+    return std::from_chars(text.data() + from, text.data() + to, value).ptr == text.data() + to && from < to;
+  };
+  if (dots == std::string::npos || !read(0, dots, result.first) || !read(dots + 2, text.size(), result.last))
+    throw std::invalid_argument("NPULAB_SEEDS is FIRST..LAST, not " + text);
+  return result;
+}
+
+struct Outcome {
+  std::string error;  // code and message, empty for none
+  Category category = Category::verdict;
+  std::string report;
+  std::uint64_t cycles = 0;
+  std::string findings;
+  Bytes y;
+};
+
+Outcome outcome(const config::Machine& machine, const std::string& text, SimulationOptions options,
+                const Inputs& inputs) {
+  Outcome result;
+  options.cores = test::kRandomCores;
+  options.max_cycles = 10'000'000;
+  try {
+    test::Run run = test::run(machine, text, std::move(options), inputs);
+    result.report = report::to_json(run.report, false).dump(1);
+    result.cycles = run.report.cycles;
+    for (const auto& one : run.report.diagnostics) result.findings += one.message + "\n";
+    result.y = run.outputs.at("y");
+  } catch (const Error& error) {
+    result.error = error.code() + ": " + error.what();
+    result.category = error.category();
+  }
+  return result;
+}
+
+std::vector<config::Machine> machines() {
+  std::vector<config::Machine> all{test::machine("tiny"), test::machine("edge"), test::machine("tiny_ub"),
+                                   test::machine("ascend910_opsblas")};
+  all.push_back(
+      test::machine("tiny", {"core_types.core.vector.queue_depth=3", "core_types.core.dma.mte2.queue_depth=1",
+                             "core_types.core.sync.flag_latency_cycles=9", "gm.latency_ns=3"}));
+  all.push_back(test::machine(
+      "edge", {"core_types.core.vector.issue_width=1", "core_types.core.sync.flag_latency_cycles=0",
+               "core_types.core.dma.mte3.queue_depth=1", "core_types.core.matrix.dataflow=output_stationary",
+               "gm.model=ideal", "numerics.overflow=saturate"}));
+  return all;
+}
+
+// Half of A is any bytes, the other half reads as moderate numbers in every float type.
+Inputs random_inputs(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Inputs inputs{{"A", Bytes(test::kSourceBytes)}, {"y", Bytes(test::kPart * test::kRandomCores)}};
+  for (auto& [name, bytes] : inputs)
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() & 0xffU);
+  Bytes& a = inputs.at("A");
+  for (std::size_t i = a.size() / 2; i < a.size(); i += 2)
+    a[i + 1] = static_cast<std::byte>((random() & 0x80U) | (0x38U + random() % 8));
+  return inputs;
+}
+
+Bytes interpreted(const config::Machine& machine, const std::string& text, const Inputs& inputs) {
+  const isa::Target target = config::make_target(machine);
+  const isa::Kernel kernel = test::assemble(text, machine);
+  test::PlainInterpreter plain(machine, target, kernel, test::kRandomCores);
+  for (const auto& [name, bytes] : inputs) plain.tensor(name) = bytes;
+  plain.run();
+  return plain.tensor("y");
+}
+
+// Whether a run ends well and leaves other bytes than the interpreter does.
+bool differs(const config::Machine& machine, const std::string& text, const Inputs& inputs) {
+  try {
+    const Outcome run = outcome(machine, text, {}, inputs);
+    return run.error.empty() && run.findings.empty() && run.y != interpreted(machine, text, inputs);
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+bool is_flag(const std::string& line) {
+  return line.find("_flag") != std::string::npos || line.rfind("barrier", 0) == 0 || line == "sync_cores\n";
+}
+
+// The program without the lines that a difference does not need. Lines of flags stay, as a program that lacks
+// some may well differ.
+std::string reduced(const config::Machine& machine, const std::string& text, const Inputs& inputs) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    lines.push_back(text.substr(at, end - at + 1));
+    at = end + 1;
+  }
+  const auto joined = [](const std::vector<std::string>& all) {
+    return fmt::format("{}", fmt::join(all, ""));
+  };
+  for (std::size_t size = lines.size() / 2; size > 0; size /= 2) {
+    for (std::size_t at = 0; at + size <= lines.size();) {
+      std::vector<std::string> fewer;
+      for (std::size_t i = 0; i < lines.size(); ++i)
+        if (i < at || i >= at + size || is_flag(lines[i])) fewer.push_back(lines[i]);
+      if (fewer.size() < lines.size() && differs(machine, joined(fewer), inputs))
+        lines = std::move(fewer);
+      else
+        at += size;
+    }
+  }
+  return joined(lines);
+}
+
+struct Case {
+  const config::Machine* machine;
+  test::RandomProgram program;
+  Inputs inputs;
+};
+
+class RandomPrograms : public testing::Test {
+ protected:
+  Case make(std::uint64_t seed) const {
+    const config::Machine& machine = machines_[seed % machines_.size()];
+    const isa::Target target = config::make_target(machine);
+    test::ProgramOptions options;
+    options.broken = seed % 5 == 0;
+    return {&machine, test::ProgramWriter(machine, target, test::Choices(seed), options).write(),
+            random_inputs(seed)};
+  }
+  static std::string replay(std::uint64_t seed, const Case& one) {
+    return fmt::format(
+        "seed {0} on {1}; again with: NPULAB_SEEDS={0}..{0} npulab_test_fuzz "
+        "--gtest_filter='RandomPrograms.*'\n{2}",
+        seed, one.machine->name, one.program.text);
+  }
+
+  const std::vector<config::Machine> machines_ = machines();
+};
+
+// The same program with everything off that only makes it faster, and with what must not matter.
+void compare(std::uint64_t seed, const Case& one, const Outcome& usual) {
+  SimulationOptions other;
+  other.block_cache = false;
+  other.construction_seed = seed;
+  const Outcome slow = outcome(*one.machine, one.program.text, other, one.inputs);
+  ASSERT_EQ(slow.error, usual.error);
+  ASSERT_EQ(slow.report, usual.report);
+  ASSERT_EQ(slow.y, usual.y);
+  if (!usual.error.empty()) return;
+  SimulationOptions unchecked;
+  unchecked.sanitize = SanitizeLevel::off;
+  const Outcome quiet = outcome(*one.machine, one.program.text, unchecked, one.inputs);
+  ASSERT_EQ(quiet.cycles, usual.cycles);
+  ASSERT_EQ(quiet.y, usual.y);
+  if (one.program.values_steer) return;
+  SimulationOptions bare;
+  bare.timing_only = true;
+  ASSERT_EQ(outcome(*one.machine, one.program.text, bare, one.inputs).cycles, usual.cycles);
+}
+
+TEST_F(RandomPrograms, leave_behind_what_a_plain_interpreter_leaves) {
+  std::size_t compared = 0, stalls = 0, found = 0, refused = 0;
+  const Seeds range = seeds();
+  for (std::uint64_t seed = range.first; seed <= range.last; ++seed) {
+    const Case one = make(seed);
+    SCOPED_TRACE(replay(seed, one));
+    const Outcome usual = outcome(*one.machine, one.program.text, {}, one.inputs);
+    ASSERT_NE(usual.category, Category::internal) << usual.error;
+    ASSERT_NE(usual.category, Category::input) << usual.error;
+    compare(seed, one, usual);
+    if (HasFatalFailure()) return;
+    stalls += usual.category == Category::stall ? 1 : 0;
+    found += usual.findings.empty() ? 0 : 1;
+    refused += usual.error.empty() ? 0 : 1;
+    if (!one.program.sound) continue;
+    ASSERT_TRUE(usual.error.empty()) << usual.error;
+    ASSERT_TRUE(usual.findings.empty()) << usual.findings;
+    ASSERT_TRUE(usual.y == interpreted(*one.machine, one.program.text, one.inputs))
+        << "the run leaves other bytes than the interpreter. What is needed for that:\n"
+        << reduced(*one.machine, one.program.text, one.inputs);
+    ++compared;
+  }
+  fmt::print(
+      "{} programs: {} compared with the interpreter, {} refused, {} of them stalls, {} with findings\n",
+      range.last - range.first + 1, compared, refused, stalls, found);
+  if (!range.usual) return;
+  // All kinds come about.
+  EXPECT_GT(compared, range.last / 2);
+  EXPECT_GT(stalls, range.last / 100);
+  EXPECT_GT(found, range.last / 100);
+}
+
+// Cycles and tensors of some programs as one number.
+std::uint64_t digest(const std::function<Case(std::uint64_t)>& make) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  const auto add = [&hash](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3U; };
+  for (std::uint64_t seed = 1; seed <= 48; ++seed) {
+    const Case one = make(seed);
+    const Outcome result = outcome(*one.machine, one.program.text, {}, one.inputs);
+    add(result.cycles);
+    for (const std::byte byte : result.y) add(std::to_integer<std::uint64_t>(byte));
+  }
+  return hash;
+}
+
+// Printed for the run of this program on the other path.
+TEST_F(RandomPrograms, digest) {
+  fmt::print("digest {:016x}\n", digest([this](std::uint64_t seed) { return make(seed); }));
+}
+
+TEST_F(RandomPrograms, leave_the_same_on_every_simd_path) {
+  const std::string mine =
+      fmt::format("digest {:016x}\n", digest([this](std::uint64_t seed) { return make(seed); }));
+  for (const values::SimdPath path : {values::SimdPath::baseline, values::SimdPath::avx2}) {
+    if (!values::supported(path) || path == values::simd_path_in_use()) continue;
+    const std::string command =
+        fmt::format("NPULAB_SIMD={} '{}' --gtest_filter=RandomPrograms.digest", values::name(path),
+                    std::filesystem::read_symlink("/proc/self/exe").string());
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+    ASSERT_NE(pipe, nullptr);
+    std::string said;
+    std::array<char, 4096> part{};
+    while (std::fgets(part.data(), part.size(), pipe.get()) != nullptr) said += part.data();
+    EXPECT_NE(said.find(mine), std::string::npos) << command << " says\n" << said << "here it is " << mine;
+  }
+}
+
+}  // namespace
+}  // namespace npulab
