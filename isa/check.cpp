@@ -51,6 +51,16 @@ class FlowChecker {
     return static_cast<std::size_t>(program_.instructions[loop].operands[1].imm);
   }
 
+  // Whether the body of a loop consists of print, assert and region alone.
+  bool takes_no_time(std::size_t loop, std::int64_t end) const {
+    const auto& all = program_.instructions;
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(loop) + 1;
+    const auto last = all.begin() + std::clamp<std::int64_t>(end, 0, static_cast<std::int64_t>(all.size()));
+    return first < last && std::all_of(first, last, [](const Instruction& in) {
+             return info(in.op).cost == CostClass::Free;
+           });
+  }
+
   void loops() {
     std::vector<std::size_t> open;
     for (std::size_t at = 0; at < program_.instructions.size(); ++at) {
@@ -62,6 +72,10 @@ class FlowChecker {
       const Part part{PartKind::operand, 1};
       if (end == first) {
         say(at, {}, "empty-loop", "the body of this loop is empty");
+      } else if (takes_no_time(at, end)) {
+        say(at, {}, "timeless-loop",
+            "nothing in the body of this loop takes time, and its turns take none: put a nop or any other "
+            "instruction into it");
       } else if (end < first || end >= static_cast<std::int64_t>(program_.instructions.size())) {
         say(at, part, "loop-end",
             fmt::format("the loop ends at instruction {}, which is not behind it in the program; "

@@ -87,7 +87,8 @@ std::string operand_chapter() {
 | label | defined by `label:` before an instruction or alone; used before or after |
 
 Modifiers follow the operands: `{n=8, inc=s3, round=rtz}`. `loop` ends at the matching `endloop`; loops nest as deep as
-the machine says, their bodies are not empty, hold no `end`, and no jump enters or leaves them.
+the machine says, their bodies hold something that takes time (not `print`, `assert` and `region` alone) and no `end`, and
+no jump enters or leaves them.
 
 Vector operands are registers on machines whose vector unit has them, and views on the others. A register operand takes
 as many registers as its elements need: the lanes of an instruction are the bits of an operation over the bits of the

@@ -41,7 +41,7 @@ void Chip::run(Session& session) {
   start_ps_ = next_start_ps(session.now_ps());
   arrived_ = done_ = 0;
   barrier_ps_ = stored_ = 0;
-  regions_.clear();
+  regions_.assign(cores_.size(), {});
   programs_.front().port->reset(start_ps_);
   semaphores_->reset();
   inputs_->reset();
@@ -124,7 +124,7 @@ void Chip::print(const std::string& line) {
 }
 
 void Chip::region(const std::string& name, std::uint32_t core, std::uint64_t ps) {
-  regions_.push_back({name, core, clock_.cycle(ps) - clock_.cycle(start_ps_)});
+  regions_[core].mark(name, clock_.cycle(ps) - clock_.cycle(start_ps_));
 }
 
 void Chip::report_stall() const {

@@ -15,6 +15,7 @@
 #include "sim/systemc/front_end.hpp"
 #include "sim/systemc/input_ports.hpp"
 #include "sim/systemc/matrix_engine.hpp"
+#include "sim/systemc/region_log.hpp"
 #include "sim/systemc/semaphore_bank.hpp"
 #include "sim/systemc/vector_engine.hpp"
 
@@ -25,12 +26,6 @@ struct Listener {
   std::function<void(std::uint64_t cycle, std::uint64_t stored_bytes)>
       poll;  // now and then; may throw to stop the run
   std::function<void(const std::string& line)> print;
-};
-
-struct RegionMark {
-  std::string name;
-  std::uint32_t core = 0;
-  std::uint64_t cycle = 0;  // since the start of the run, in the chip's clock
 };
 
 // Its clock is that of the first program's cores.
@@ -53,7 +48,10 @@ class Chip {
   }
   std::vector<std::unique_ptr<CoreUnit>>& cores() { return cores_; }
   std::span<const Shared> programs() const { return programs_; }
-  const std::vector<RegionMark>& regions() const { return regions_; }
+  // Of a core, cycles since the start of the run in the chip's clock.
+  std::vector<RegionLog::Total> regions(std::size_t core) const {
+    return regions_[core].totals(end_of(core));
+  }
 
   // Services to the cores.
   void arrive(std::uint64_t ps);
@@ -81,7 +79,7 @@ class Chip {
   std::unique_ptr<SemaphoreBank> semaphores_;
   std::unique_ptr<InputArbiter> inputs_;
   std::vector<std::unique_ptr<CoreUnit>> cores_;
-  std::vector<RegionMark> regions_;
+  std::vector<RegionLog> regions_;  // by core
   std::uint64_t start_ps_ = 0;
   std::uint64_t end_ps_ = 0;
   std::uint64_t barrier_ps_ = 0;

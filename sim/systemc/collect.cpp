@@ -420,21 +420,17 @@ void Collector::hot_spots() {
 }
 
 void Collector::regions() {
-  std::vector<RegionMark> marks = chip_.regions();
-  std::stable_sort(marks.begin(), marks.end(), [](const RegionMark& a, const RegionMark& b) {
-    return a.core != b.core ? a.core < b.core : a.cycle < b.cycle;
-  });
-  for (std::size_t i = 0; i < marks.size(); ++i) {
-    const bool last = i + 1 == marks.size() || marks[i + 1].core != marks[i].core;
-    const std::uint64_t end = last ? chip_.end_of(marks[i].core) : marks[i + 1].cycle;
-    auto known = std::find_if(report_.regions.begin(), report_.regions.end(),
-                              [&](const report::Region& r) { return r.name == marks[i].name; });
-    if (known == report_.regions.end()) {
-      report_.regions.push_back({marks[i].name, marks[i].cycle, 0});
-      known = report_.regions.end() - 1;
+  for (std::size_t core = 0; core < chip_.cores().size(); ++core) {
+    for (const RegionLog::Total& total : chip_.regions(core)) {
+      auto known = std::find_if(report_.regions.begin(), report_.regions.end(),
+                                [&](const report::Region& r) { return r.name == total.name; });
+      if (known == report_.regions.end()) {
+        report_.regions.push_back({total.name, total.first_cycle, 0});
+        known = report_.regions.end() - 1;
+      }
+      known->first_cycle = std::min(known->first_cycle, total.first_cycle);
+      known->cycles += total.cycles;
     }
-    known->first_cycle = std::min(known->first_cycle, marks[i].cycle);
-    known->cycles += end - marks[i].cycle;
   }
 }
 

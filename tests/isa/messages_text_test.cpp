@@ -67,6 +67,8 @@ constexpr Case kCases[] = {
      "k.npu:2:1: label 'a' is already defined, at the instruction of line 1; a label in a macro or .for is local when it begins with a dot"},
     {"loop 3\nendloop\nend\n", false,
      "k.npu:1:1: the body of this loop is empty"},
+    {"loop 3\nregion \"a\"\nprint 1\nendloop\nend\n", false,
+     "k.npu:1:1: nothing in the body of this loop takes time, and its turns take none: put a nop or any other instruction into it"},
     {"loop 3\nnop\nend\n", false,
      "k.npu:1:1: the loop has no endloop"},
     {"endloop\nend\n", false,
