@@ -164,7 +164,7 @@ void ProgramWriter::prologue() {
     }
     line("barrier all\n");
   }
-  if (target_.matrix && target_.matrix->kind != isa::MatrixKind::mmul) gemm(true);
+  if (multiplies()) gemm(true);
   line("barrier all\n");
   planner_.all_over();
   const unsigned ub = target_.vector_space;
@@ -216,7 +216,7 @@ void ProgramWriter::statement(unsigned depth) {
       vector();
       break;
     case 11:
-      target_.matrix&& target_.matrix->kind != isa::MatrixKind::mmul ? gemm(false) : vector();
+      multiplies() ? gemm(false) : vector();
       break;
     case 12:
       depth == 0 && open_loops_ < core_.scalar.loop_depth&& choices_.one_in(3) ? pipeline() : neighbour();
@@ -233,7 +233,7 @@ void ProgramWriter::loop(unsigned depth) {
   everything_over();
   const bool used_before = queued_used_;
   ++open_loops_;
-  line(fmt::format("and s11, s{}, 3\nloop s11\n", data()));
+  line(fmt::format("and s11, s{}, 3\nloop s11\nnop\n", data()));
   queued_used_ = false;
   statements(depth + 1);
   if (queued_used_) everything_over();  // the next turn meets what this one did

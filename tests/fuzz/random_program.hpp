@@ -71,6 +71,11 @@ class ProgramWriter {
                            std::vector<std::string>& mods, std::vector<Access>& accesses);
   void transfer();
   void fractals(const isa::CopyPath& path);
+  // Products have their sums in a memory of their own: they must not overlap what goes in.
+  bool multiplies() const {
+    return target_.matrix && target_.matrix->kind != isa::MatrixKind::mmul &&
+           target_.matrix->c != target_.matrix->a && target_.matrix->c != target_.matrix->b;
+  }
   void gemm(bool whole);
   void neighbour();
   void pipeline();
