@@ -99,8 +99,23 @@ Found find(const std::string& name_or_file, const Folders& folders) {
                           suggestion(name_or_file, names)));
 }
 
+// What `read` makes of a kernel's text; an error in a file that the kernel includes names the kernel too.
+template <class Read>
+auto of_kernel(const isa::Source& source, Read read) -> decltype(read()) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    Where where = error.where();
+    if (where.file.empty() || where.file == source.name || !where.from.empty()) throw;
+    where.from = source.name;
+    throw Error(error.category(), error.code(), error.message(), where);
+  }
+}
+
 KernelInfo info(const Found& found, const isa::ParamValues& params) {
-  return {found.name, found.path, isa::read_header(read_source(found.path), params, assemble_options())};
+  const isa::Source source = read_source(found.path);
+  return {found.name, found.path,
+          of_kernel(source, [&] { return isa::read_header(source, params, assemble_options()); })};
 }
 
 }  // namespace
@@ -131,7 +146,7 @@ isa::Kernel assemble_kernel(const isa::Source& source, const config::Machine& ma
   isa::AssembleOptions options = assemble_options();
   const isa::Target target = config::make_target(machine);
   options.other_core_types = config::other_targets(machine, target);
-  return isa::assemble(source, target, params, options);
+  return of_kernel(source, [&] { return isa::assemble(source, target, params, options); });
 }
 
 isa::Kernel assemble_kernel(const std::string& name_or_file, const Folders& folders,

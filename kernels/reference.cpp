@@ -260,6 +260,15 @@ void keep_largest(const isa::Tensor& tensor, std::uint64_t index, const Expectat
   }
 }
 
+// Most n with error * 2^n <= largest, for an error above 0. Exact: exponents alone are computed with.
+std::uint64_t agreeing_bits(double error, double largest) {
+  if (error > largest) return 0;
+  int of_error = 0;
+  int of_largest = 0;
+  const bool rest = std::frexp(error, &of_error) > std::frexp(largest, &of_largest);
+  return static_cast<std::uint64_t>(of_largest - of_error - (rest ? 1 : 0));
+}
+
 void check_tensor(const isa::Tensor& tensor, const ExpectedTensor& expected, const Output& output,
                   bool saturate, CheckData& data, std::vector<Line>& worst) {
   const std::uint64_t bytes = (tensor.elements() * isa::bits(tensor.type) + 7) / 8;
@@ -273,19 +282,24 @@ void check_tensor(const isa::Tensor& tensor, const ExpectedTensor& expected, con
                        fmt::format("{}: {} of its {} bytes were never written", tensor.name,
                                    output.unwritten_bytes, bytes)});
   }
+  double largest = 0;
+  double error = 0;
   if (!expected.bits.empty()) check_bits(tensor, expected.bits, output.elements, data, worst);
   for (std::uint64_t i = 0; i < expected.elements.size(); ++i) {
     const Expectation& want = expected.elements[i];
     const double got = values::to_double(tensor.type, output.elements.data(), i);
     const Comparison comparison = compare(want, got, saturate);
     ++data.elements;
+    if (std::isfinite(want.value)) largest = std::max(largest, std::fabs(want.value));
     if (comparison.error > 0) keep_largest(tensor, i, want, comparison.error, data);
+    error = std::max(error, comparison.error);
     if (comparison.right) continue;
     ++data.mismatches;
     data.passed = false;
     if (worst.size() < kMostWorst || comparison.excess > worst.back().excess)
       keep_worst(worst, {comparison.excess, described(tensor, i, want, got, comparison)});
   }
+  if (error > 0) data.effective_bits = std::min(data.effective_bits, agreeing_bits(error, largest));
 }
 
 const ReferenceOperation& operation(const isa::KernelHeader& header) {
@@ -314,6 +328,7 @@ CheckData check(const isa::KernelHeader& header, const config::Machine& machine,
   const std::vector<ExpectedTensor> expected = operation(header).evaluate({header, machine, inputs});
   CheckData data;
   data.passed = true;
+  data.effective_bits = std::numeric_limits<std::uint64_t>::max();
   std::vector<Line> worst;
   const bool saturate = machine.numerics.overflow == config::Overflow::saturate;
   for (const ExpectedTensor& one : expected) {
@@ -324,6 +339,7 @@ CheckData check(const isa::KernelHeader& header, const config::Machine& machine,
       throw Error(Category::input, "missing-tensor", fmt::format("the output '{}' is not given", one.name));
     check_tensor(*tensor, one, output->second, saturate, data, worst);
   }
+  if (data.closest.empty()) data.effective_bits = 0;
   for (Line& line : worst) data.worst.push_back(std::move(line.text));
   return data;
 }

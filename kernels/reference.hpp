@@ -59,6 +59,9 @@ struct CheckData {
   double max_ulp_bound = 0;  // most distance allowed at that element, in the same unit
   double max_abs_error = 0;  // over elements that are finite in both
   double max_rel_error = 0;
+  // Most n for which all errors of an output are within 2^-n of its largest magnitude, the least over the
+  // outputs; 0 where no element differs (`closest` is empty).
+  std::uint64_t effective_bits = 0;
   std::uint64_t mismatches = 0;
   std::uint64_t elements = 0;
   // Of the elements that are finite and not as expected the one whose error is the largest part of its bound.

@@ -26,8 +26,8 @@ class Source {
     return Source(kernels::kernel_source(name_or_file, {folder}));
   }
 
-  py::object header() const {
-    return to_python(describe(isa::read_header(source_, {}, kernels::assemble_options())));
+  py::object header(const isa::ParamValues& params) const {
+    return to_python(describe(isa::read_header(source_, params, kernels::assemble_options())));
   }
   std::shared_ptr<MachineKernel> assemble(const config::Machine& machine,
                                           const isa::ParamValues& params) const;
@@ -84,7 +84,8 @@ void bind_kernel(py::module_& module) {
   py::class_<Source>(module, "Source", "The text of a kernel, not yet for any machine.")
       .def(py::init<const std::string&, const std::string&>(), py::arg("name"), py::arg("text"))
       .def_static("find", &Source::find, py::arg("name_or_file"), py::arg("folder"))
-      .def("header", &Source::header, "With the default parameters.")
+      .def("header", &Source::header, py::arg("params") = isa::ParamValues{},
+           "With these parameters, the others at their defaults.")
       .def("assemble", &Source::assemble, py::arg("machine"), py::arg("params"));
   py::class_<MachineKernel, std::shared_ptr<MachineKernel>>(module, "Kernel",
                                                             "A kernel assembled for a machine.")

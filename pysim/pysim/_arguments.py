@@ -27,6 +27,27 @@ def parameter_value(name: str, value: object) -> int:
     raise InputError(f"parameter '{name}' takes an integer, got {value!r} ({type(value).__name__})", "wrong-type")
 
 
+def header_for(source: _core.Source, arguments: Mapping[str, object]) -> Section:
+    """The header under the parameters among the arguments: they may decide types and shapes of tensors.
+
+    A parameter that does not fit before the shapes have told the sizes, such as a pitch, is left out here.
+    """
+    header = Section(source.header())
+    parameters = named(header, "params")
+    given = {name: parameter_value(name, value) for name, value in arguments.items() if name in parameters}
+    try:
+        return Section(source.header(given)) if given else header
+    except InputError:
+        fitting: dict[str, int] = {}
+        for name, value in given.items():
+            try:
+                header = Section(source.header({**fitting, name: value}))
+            except InputError:
+                continue
+            fitting[name] = value
+        return header
+
+
 def bind(header: Section, arguments: Mapping[str, object]) -> tuple[dict[str, int], dict[str, Array]]:
     """The arguments as parameters and tensors. A dimension that is a parameter alone tells its value."""
     tensors, parameters = named(header, "tensors"), named(header, "params")

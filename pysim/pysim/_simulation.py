@@ -10,13 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pysim import _core
-from pysim._arguments import arrays_for, bind, named
+from pysim._arguments import arrays_for, bind, header_for, named
 from pysim._arrays import from_bytes, to_bytes
 from pysim._errors import InputError
 from pysim._kernel import DEFAULT_MACHINE, Kernel, find_source
 from pysim._machine import Machine, as_machine
 from pysim._result import Result
-from pysim._section import Section
 
 # Simulated cycle, and the share of the outputs that is stored (below 0: the kernel has none).
 Progress = Callable[[int, float], object]
@@ -143,7 +142,7 @@ def run(
     if not isinstance(kernel, Kernel):
         source = find_source(kernel)
         device = as_machine(DEFAULT_MACHINE if machine is None else machine)
-        params, arguments = bind(Section(source.header()), tensors_and_params)
+        params, arguments = bind(header_for(source, tensors_and_params), tensors_and_params)
         kernel = Kernel.from_source(source, device, params)
     elif machine is not None and as_machine(machine) != kernel.machine:
         raise InputError(

@@ -44,6 +44,7 @@ report::CheckResult check_outputs(const Simulation& simulation, const kernels::I
   result.max_ulp_bound = data.max_ulp_bound;
   result.max_abs_error = data.max_abs_error;
   result.max_rel_error = data.max_rel_error;
+  result.effective_bits = data.effective_bits;
   result.mismatches = data.mismatches;
   result.elements = data.elements;
   result.closest = {std::move(data.closest), data.closest_error, data.closest_bound};

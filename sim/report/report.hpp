@@ -80,6 +80,7 @@ struct CheckResult {
   double max_ulp_bound = 0;
   double max_abs_error = 0;
   double max_rel_error = 0;
+  std::uint64_t effective_bits = 0;  // where an element differs
   std::uint64_t mismatches = 0;
   std::uint64_t elements = 0;
   ClosestElement closest;

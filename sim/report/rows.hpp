@@ -152,6 +152,7 @@ struct Rows<CheckResult> {
   static bool bounded(const CheckResult& check) {
     return check.requested && std::isfinite(check.max_ulp_bound);
   }
+  static bool differs(const CheckResult& check) { return check.requested && !check.closest.where.empty(); }
   static constexpr auto list() {
     using T = CheckResult;
     return std::tuple{
@@ -165,6 +166,10 @@ struct Rows<CheckResult> {
                "the most that is allowed at the element of max_ulp; null when that is beyond any number"),
         row_if(requested, "max_abs_error", &T::max_abs_error, "", "largest absolute difference"),
         row_if(requested, "max_rel_error", &T::max_rel_error, "", "largest relative difference"),
+        row_if(
+            differs, "effective_bits", &T::effective_bits, "bits",
+            "most n for which all differences are within 2^-n of the largest magnitude of their output; null "
+            "when none differs"),
         row_if(requested, "mismatches", &T::mismatches, "elements", "elements outside their bound"),
         row_if(requested, "elements", &T::elements, "elements", "elements compared"),
         row_if(requested, "closest", &T::closest, "", ""),

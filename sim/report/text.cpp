@@ -280,8 +280,9 @@ void Page::check() {
                          closest.error, closest.bound);
     text_ += fmt::format(
         "  largest differences {:.4g} ULP ({:.4g} allowed there), {:.4g} absolute, {:.4g} "
-        "relative\n",
-        result.max_ulp, result.max_ulp_bound, result.max_abs_error, result.max_rel_error);
+        "relative; {} effective bits\n",
+        result.max_ulp, result.max_ulp_bound, result.max_abs_error, result.max_rel_error,
+        result.effective_bits);
   }
   for (const std::string& line : result.worst) text_ += "  " + line + "\n";
 }

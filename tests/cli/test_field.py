@@ -45,7 +45,7 @@ def test_sh_08_every_combination_of_empty_dimensions(sizes: tuple[int, int, int]
         assert data["cycles"] < 50
 
 
-@pytest.mark.parametrize("bits", [32, 64, 128, 512])
+@pytest.mark.parametrize("bits", [32, 64, 128, 2048])
 def test_bf_04_registers_of_any_width(bits: int) -> None:
     width = settings(f"{CORE}.vector.register_bits={bits}", f"{CORE}.vector.operation_bits={bits}")
     assert report(*GEMV, *width, *settings(f"{CORE}.buffers.ub.bytes=65536"), "--check")["check"]["passed"]
@@ -78,6 +78,15 @@ def test_bf_05_an_overflow_among_ten_kernels_says_which_and_by_how_much(tmp_path
     assert "k6.npu:3:" in message
     assert "the buffers in 'ub' need 5016 bytes, machine 'tiny' has 4096" in message
     assert "first at 0 (16 bytes), tile at 16 (5000 bytes)" in message
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (4, 4), (3, 5), (64, 64), (128, 32)])
+def test_sy_18_arrays_of_any_size_end(rows: int, columns: int) -> None:
+    array = settings(f"{CORE}.matrix.rows={rows}", f"{CORE}.matrix.columns={columns}")
+    sizes = ("-D", "M=130", "-D", "N=70", "-D", "K=40")
+    data = report("run", "gemm/systolic", "--machine", "xdna_64x64", *array, *sizes, "--check")
+    assert data["check"]["passed"]
+    assert data["cycles"] >= 130 * 70 * 40 / (rows * columns)
 
 
 @pytest.mark.parametrize("latency", [2, 60])

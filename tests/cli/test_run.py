@@ -208,6 +208,7 @@ def test_in_and_out_of_wrong_names(copy: Path, tmp_path: Path) -> None:
 def test_check_passes_and_fails(tmp_path: Path) -> None:
     assert "\ncheck  gemv" in good(*GEMV, "--check")
     assert report(*GEMV)["check"]["passed"] is None
+    assert report(*GEMV)["check"]["effective_bits"] is None
     # A kernel that stores zeros under the name of a product.
     liar = tmp_path / "liar.npu"
     liar.write_text(

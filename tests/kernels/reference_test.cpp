@@ -139,6 +139,24 @@ TEST(Reference, SubnormalsHaveTheirSpacing) {
   EXPECT_FALSE(answer({.a = {kTiny}, .x = {1}, .y = {8 * kTiny}}).passed);
 }
 
+TEST(Reference, NU_07_effective_bits_against_the_largest_magnitude) {
+  const auto bits = [](const std::vector<double>& y) {
+    return answer({.type = DType::f32,
+                   .result = DType::f32,
+                   .accumulate = "f32",
+                   .a = {1, 2, 16, 0},
+                   .x = {1, 0},
+                   .y = y})
+        .effective_bits;
+  };
+  EXPECT_EQ(bits({1, 16}), 0U) << "nothing differs";
+  EXPECT_EQ(bits({1, 16.0 + 1.0 / 1024}), 14U);  // 2^-10 of 2^4
+  EXPECT_EQ(bits({1.0 + 1.0 / 1024, 16}), 14U) << "small elements count as parts of the largest one";
+  EXPECT_EQ(bits({1.0 + 3.0 / 1024, 16}), 12U);
+  EXPECT_EQ(bits({-15, 16}), 0U);
+  EXPECT_EQ(bits({-16, 16}), 0U) << "off by more than the largest";
+}
+
 TEST(Reference, SH_15_unwritten_output_is_said) {
   const CheckData data = answer({.a = {1, 2, 3, 4}, .x = {10, 1}, .y = {12, 34}, .unwritten = 2});
   EXPECT_FALSE(data.passed);

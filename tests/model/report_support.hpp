@@ -65,6 +65,7 @@ inline Report sound_report() {
   report.check.max_ulp_bound = 7.5;
   report.check.max_abs_error = 0.25;
   report.check.max_rel_error = 0.125;
+  report.check.effective_bits = 3;
   report.check.mismatches = 2;
   report.check.elements = 64;
   report.check.closest.where = "y[3]";

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import re
 from typing import Any
 
 import ml_dtypes
@@ -17,9 +18,7 @@ RANDOM = np.random.default_rng(7)
 
 
 def gemm(kernel: str, a: Array, b: Array) -> Array:
-    (m, k), n = a.shape[-2:], b.shape[-1]
-    batch = {"batch": a.shape[0]} if a.ndim == 3 else {}
-    result = pysim.run(kernel, A=a, B=b, M=m, N=n, K=k, check=True, strict=True, **batch)
+    result = pysim.run(kernel, A=a, B=b, check=True, strict=True)
     assert result.check is not None
     assert result.check.passed
     c: Array = result.C
@@ -31,6 +30,24 @@ def test_sh_08_every_combination_of_empty_dimensions(sizes: tuple[int, int, int]
     m, n, k = sizes
     c = gemm("gemm/double_buffered", np.ones((m, k), np.float16), np.ones((k, n), np.float16))
     np.testing.assert_array_equal(c, np.zeros((m, n)))
+
+
+@pytest.mark.parametrize(("trans_a", "trans_b"), list(itertools.product((0, 1), repeat=2)))
+@pytest.mark.parametrize("kernel", ["gemm/double_buffered", "gemm/batched", "gemm/split_k"])
+def test_sh_16_shapes_tell_the_sizes_of_transposed_operands(kernel: str, trans_a: int, trans_b: int) -> None:
+    batch = (3,) if kernel == "gemm/batched" else ()
+    a = RANDOM.integers(-3, 4, (*batch, 5, 7)).astype(np.float16)
+    b = RANDOM.integers(-3, 4, (*batch, 7, 6)).astype(np.float16)
+    given: dict[str, Any] = {"A": a.swapaxes(-1, -2) if trans_a else a, "B": b.swapaxes(-1, -2) if trans_b else b}
+    result = pysim.run(kernel, trans_a=trans_a, trans_b=trans_b, lda=9, check=True, strict=True, **given)
+    np.testing.assert_array_equal(result.C, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32])
+def test_sh_16_a_parameter_tells_the_type(dtype: Any) -> None:
+    x = RANDOM.integers(-3, 4, (5, 7)).astype(dtype)
+    y = pysim.run("layout/transpose", x=x, element_bits=8 * x.itemsize, ldx=9, strict=True).y
+    np.testing.assert_array_equal(y, x.T)
 
 
 @pytest.mark.parametrize("rows", [slice(2, 9), slice(9, 2, -2), slice(None, None, 3)])
@@ -67,6 +84,17 @@ def test_nu_20_batched_products_under_any_order_of_axes(order: tuple[int, ...]) 
     a = RANDOM.integers(-3, 4, (3, 5, 7)).astype(np.float16).transpose(order)
     b = RANDOM.integers(-3, 4, (a.shape[0], 4, a.shape[2])).astype(np.float16).transpose(0, 2, 1)
     np.testing.assert_array_equal(gemm("gemm/batched", a, b), a.astype(np.float32) @ b.astype(np.float32))
+
+
+def test_bf_05_a_kernel_that_does_not_fit_among_others_is_named() -> None:
+    spill = "gemv/register_blocked_spill"
+    for name in ("gemv/naive", spill, "gemv/vectorized"):
+        if name != spill:
+            pysim.Kernel(name, "tiny", M=200, K=8)
+            continue
+        with pytest.raises(pysim.InputError, match="do not fit ub, 4096 bytes") as caught:
+            pysim.Kernel(name, "tiny", M=200, K=8, Bm=200)
+        assert re.search(rf"\.inc:\d+:\d+ \(from .*/{name}\.npu\): \d", str(caught.value))
 
 
 def test_bf_09_simulations_at_the_same_addresses_own_what_they_hold(twice: str) -> None:
