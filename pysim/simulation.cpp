@@ -119,7 +119,7 @@ PySimulation::PySimulation(std::shared_ptr<Turn> turn, std::shared_ptr<const Mac
       kernel_(std::move(kernel)),
       timing_only_(options.timing_only),
       said_{{"values", timing_only_ ? "not computed" : "computed"},
-            {"sanitize", timing_only_ || options.sanitize == SanitizeLevel::off ? "off" : "fast"},
+            {"sanitize", std::string(name_of(timing_only_ ? SanitizeLevel::off : options.sanitize))},
             {"warmup", std::to_string(options.warmup)}},
       progress_(std::move(progress)),
       print_(std::move(print)) {
@@ -185,18 +185,6 @@ std::pair<report::Report, py::dict> PySimulation::run(const Arrays& inputs, bool
   py::dict arrays;
   for (auto& [name, bytes] : outcome.outputs) arrays[py::str(name)] = to_array(std::move(bytes));
   return {std::move(outcome.report), std::move(arrays)};
-}
-
-SanitizeLevel sanitize_level(const std::string& name) {
-  static constexpr std::pair<const char*, SanitizeLevel> kLevels[] = {{"off", SanitizeLevel::off},
-                                                                      {"fast", SanitizeLevel::fast}};
-  std::vector<std::string> known;
-  for (const auto& [level, value] : kLevels) {
-    if (name == level) return value;
-    known.emplace_back(level);
-  }
-  throw Error(Category::input, "unknown-choice",
-              "sanitize '" + name + "' is not known" + suggestion(name, known));
 }
 
 }  // namespace

@@ -30,6 +30,11 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
   return (value + step - 1) / step * step;
 }
 
+core::Sanitize sanitize_of(const SimulationOptions& options) {
+  if (options.timing_only || options.sanitize == SanitizeLevel::off) return core::Sanitize::off;
+  return options.sanitize == SanitizeLevel::full ? core::Sanitize::full : core::Sanitize::fast;
+}
+
 // Rows of a tensor: all dimensions but the last.
 std::uint64_t rows(const isa::Tensor& tensor) {
   if (tensor.shape.empty()) return 1;
@@ -89,6 +94,7 @@ struct Simulation::Impl {
   void header(report::Report& report) const;
   std::uint64_t unwritten(const isa::Tensor& t) const;
   void check_outputs(core::Diagnostics& diagnostics) const;
+  std::string not_finite_output() const;
   systemc::Listener listener();
 
   config::Machine machine;
@@ -160,6 +166,9 @@ void Simulation::Impl::place_programs() {
 }
 
 void Simulation::Impl::decode_programs() {
+  if (options.timing_only && options.sanitize == SanitizeLevel::full)
+    throw Error(Category::input, "no-values", "--sanitize=full needs values, and --timing-only computes none",
+                {kernel.source_name, 0, 0});
   std::vector<std::uint64_t> bases;
   for (const core::GmTensor& t : placed) bases.push_back(t.base);
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -247,6 +256,22 @@ void Simulation::Impl::check_outputs(core::Diagnostics& diagnostics) const {
   }
 }
 
+// The first output that holds NaN or infinities, where it was written.
+std::string Simulation::Impl::not_finite_output() const {
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    const isa::Tensor& t = kernel.header.tensors[i];
+    if (t.direction == isa::Direction::in || !isa::info(t.type).floating) continue;
+    std::vector<std::byte> row(row_bytes(t));
+    for (std::uint64_t r = 0; !row.empty() && r < rows(t); ++r) {
+      const std::uint64_t at = placed[i].base + r * pitch_bytes(t);
+      if (!gm.written(at, row.size())) continue;
+      gm.read(at, row.data(), row.size());
+      if (core::any_not_finite(t.type, row.data(), row.size() * 8 / isa::bits(t.type))) return t.name;
+    }
+  }
+  return {};
+}
+
 void Simulation::Impl::load_inputs() {
   gm.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -302,8 +327,9 @@ report::Report Simulation::Impl::run() {
   shared.gm = &gm;
   shared.tensors = placed;
   shared.diagnostics = &diagnostics;
-  shared.sanitize = options.timing_only || options.sanitize == SanitizeLevel::off ? core::Sanitize::off
-                                                                                  : core::Sanitize::fast;
+  shared.sanitize = sanitize_of(options);
+  std::optional<core::Races> races;
+  if (shared.sanitize == core::Sanitize::full) shared.races = &races.emplace(placed, diagnostics);
   shared.values = !options.timing_only;
   shared.max_cycles = options.max_cycles;
 
@@ -330,12 +356,31 @@ report::Report Simulation::Impl::run() {
     for (Part& part : parts) part.cache->settle(part.lines);
   }
   check_outputs(diagnostics);
+  if (shared.sanitize == core::Sanitize::full) {
+    const std::string output = not_finite_output();
+    for (const auto& core : chip.cores())
+      core->state.watch.finish(*core->shared.program, core->state, output);
+  }
   report::Report report;
   header(report);
   systemc::collect(chip, model.get(), report);
   report.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   report::self_check(report);
   return report;
+}
+
+SanitizeLevel sanitize_level(std::string_view name) {
+  std::vector<std::string> names;
+  for (const SanitizeRow& row : kSanitizeLevels) {
+    if (row.name == name) return row.level;
+    names.emplace_back(row.name);
+  }
+  throw Error(Category::input, "unknown-choice",
+              fmt::format("'{}' is no level of checks{}", name, suggestion(std::string(name), names)));
+}
+
+std::string_view name_of(SanitizeLevel level) {
+  return kSanitizeLevels[static_cast<std::size_t>(level)].name;
 }
 
 Simulation::Simulation(config::Machine machine, isa::Kernel kernel, SimulationOptions options)

@@ -2,12 +2,14 @@
 // The facade: a kernel on a machine, with tensors in and out. No SystemC in this header.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isa/program.hpp"
@@ -21,7 +23,18 @@ class GmPort;
 class Session;
 }  // namespace systemc
 
+// fast: what costs little on every access. full: races too, judged by what orders accesses, and where values
+// first go wrong.
 enum class SanitizeLevel : std::uint8_t { off, fast, full };
+struct SanitizeRow {
+  SanitizeLevel level;
+  std::string_view name;
+};
+inline constexpr std::array<SanitizeRow, 3> kSanitizeLevels{
+    {{SanitizeLevel::off, "off"}, {SanitizeLevel::fast, "fast"}, {SanitizeLevel::full, "full"}}};
+// The level of this name. Errors: input "unknown-choice" with the nearest right spelling.
+SanitizeLevel sanitize_level(std::string_view name);
+std::string_view name_of(SanitizeLevel level);
 
 struct SimulationOptions {
   bool timing_only = false;  // no values; the same cycles. Refused where values steer time.

@@ -50,9 +50,10 @@ def _count(name: str, value: object, least: int, end: int = 2**32) -> int:
 class Simulation:
     """A kernel with the options of its runs.
 
-    timing_only: no values, the same cycles. sanitize: "fast" or "off". cores: of the launch, by default all.
-    warmup: runs before the one that counts. max_cycles: a run that has not ended by then is a
-    StallError. block_cache: False times each instruction anew, with the same result.
+    timing_only: no values, the same cycles. sanitize: "fast", "full" (races too) or "off".
+    cores: of the launch, by default all. warmup: runs before the one that counts.
+    max_cycles: a run that has not ended by then is a StallError.
+    block_cache: False times each instruction anew, with the same result.
     progress: True, or a function of cycle and share. print: takes the lines of `print` instructions.
     """
 

@@ -28,9 +28,10 @@ constexpr Option kCheck{"check", '\0', "",
 constexpr Option kSanitize{
     "sanitize",
     '\0',
-    "off|fast",
-    "checks of every access: fast (default) finds reads of what was never written and the like; off "
-    "leaves them out",
+    "off|fast|full",
+    "checks of every access: fast (default) finds reads of what was never written and the like; full "
+    "finds races by what orders accesses, too, and where NaN, infinities and lost sums begin; off leaves "
+    "them out",
     false,
     "fast"};
 constexpr Option kTimingOnly{"timing-only", '\0', "", "computes no values; the cycles are the same"};
@@ -54,26 +55,6 @@ constexpr std::uint64_t kMostCores = 4096;
 constexpr std::uint64_t kMostWarmups = 1000;
 constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 62;
 constexpr int kIndent = 1;  // of JSON
-
-struct LevelRow {
-  SanitizeLevel level;
-  std::string_view name;
-};
-constexpr std::array<LevelRow, 2> kLevels{{{SanitizeLevel::off, "off"}, {SanitizeLevel::fast, "fast"}}};
-
-SanitizeLevel sanitize_level(const std::string& text) {
-  std::vector<std::string> names;
-  for (const LevelRow& row : kLevels) {
-    if (row.name == text) return row.level;
-    names.emplace_back(row.name);
-  }
-  if (text == "full")
-    throw Error(Category::input, "not-yet",
-                fmt::format("{}=full comes with a later version; this one has {}", written(kSanitize),
-                            kSanitize.value));
-  throw Error(Category::input, "bad-option",
-              fmt::format("{}={}: no such level{}", written(kSanitize), text, suggestion(text, names)));
-}
 
 SimulationOptions options_of(const Arguments& arguments) {
   SimulationOptions options;

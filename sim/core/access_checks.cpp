@@ -5,10 +5,23 @@
 #include <algorithm>
 
 #include "sim/core/meaning.hpp"
+#include "sim/core/races.hpp"
 
 namespace npulab::core {
 
 using isa::Mod;
+
+namespace {
+
+void touch(std::uint32_t pc, const CoreState& state, std::uint8_t space, std::int64_t offset,
+           std::uint64_t bytes, Races::Kind kind) {
+  if (state.acting.races == nullptr) return;
+  const auto first = static_cast<std::uint64_t>(offset);
+  state.acting.races->access(state.id, state.acting.engine, {state.id, space}, kind, first, first + bytes,
+                             {pc, state.acting.ps, state.acting.order});
+}
+
+}  // namespace
 
 void check_modifiers(const DecodedProgram& program, std::uint32_t pc, const CoreState& state) {
   const MicroOp& op = program.ops[pc];
@@ -51,6 +64,7 @@ std::byte* local_address(const DecodedProgram& program, std::uint32_t pc, CoreSt
 void check_written(const DecodedProgram& program, std::uint32_t pc, CoreState& state, std::uint8_t space,
                    std::int64_t offset, std::uint64_t bytes) {
   if (state.sanitize == Sanitize::off) return;
+  touch(pc, state, space, offset, bytes, Races::Kind::read);
   const memory::LocalBuffer& buffer = state.buffer(space);
   if (buffer.written(static_cast<std::uint64_t>(offset), bytes)) return;
   state.diagnostics.add(Severity::error, "uninitialised-read",
@@ -58,6 +72,12 @@ void check_written(const DecodedProgram& program, std::uint32_t pc, CoreState& s
                                     isa::info(program.ops[pc].op).mnemonic, buffer.name(), offset,
                                     static_cast<std::uint64_t>(offset) + bytes - 1, state.id),
                         program.where(pc), state.id);
+}
+
+void mark_written(std::uint32_t pc, CoreState& state, std::uint8_t space, std::int64_t offset,
+                  std::uint64_t bytes) {
+  touch(pc, state, space, offset, bytes, Races::Kind::write);
+  state.buffer(space).mark_written(static_cast<std::uint64_t>(offset), bytes);
 }
 
 }  // namespace npulab::core

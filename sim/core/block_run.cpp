@@ -50,6 +50,10 @@ void execute(const DecodedProgram& program, const Block& block, CoreState& state
     return;
   }
   state.note_registers(program, block);
+  if (state.sanitize == Sanitize::full) {
+    for (std::uint32_t pc = block.first; pc < block.first + block.count; ++pc) execute(program, pc, state);
+    return;
+  }
   std::byte* const vectors = state.vectors.data();
   const HotOp* const hot = program.hot.data();
   const memory::LocalBuffer::View buffer =

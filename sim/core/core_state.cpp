@@ -37,6 +37,7 @@ void CoreState::reset() {
   std::fill(vectors.begin(), vectors.end(), kPoison);
   vector_written.reset();
   for (auto& buffer : buffers) buffer->reset();
+  watch.reset();
   flops = 0;
 }
 

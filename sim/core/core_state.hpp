@@ -13,6 +13,7 @@
 #include "sim/config/machine.hpp"
 #include "sim/core/diagnostics.hpp"
 #include "sim/core/micro_op.hpp"
+#include "sim/core/value_watch.hpp"
 #include "sim/memory/local_buffer.hpp"
 #include "sim/values/matrix.hpp"
 
@@ -25,6 +26,16 @@ struct CoreNumber {
   std::uint32_t launch = 0;   // over all programs
   std::uint32_t program = 0;  // among the cores of its program
   std::uint32_t count = 1;    // cores of its program
+};
+
+class Races;
+
+// Who does what the state goes through now, for the checks that order accesses.
+struct Acting {
+  Races* races = nullptr;  // null: nobody asks
+  std::uint8_t engine = isa::kScalarEngineIndex;
+  std::uint64_t ps = 0;
+  std::uint64_t order = 0;  // instructions that the stream had met when it came to this one
 };
 
 class CoreState {
@@ -64,7 +75,9 @@ class CoreState {
   std::vector<std::unique_ptr<memory::LocalBuffer>> buffers;  // by space - 1
   values::MatrixScratch matrix_scratch;
   std::vector<std::byte> array_sums;  // that stay in a systolic array, in the form of C
-  std::uint64_t flops = 0;            // of operations whose lane count is not fixed
+  Acting acting;
+  ValueWatch watch;         // of the full sanitizer
+  std::uint64_t flops = 0;  // of operations whose lane count is not fixed
   const isa::Target& target;
   const CoreNumber numbers;
   const std::uint32_t id;  // number in the launch

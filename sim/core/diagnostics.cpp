@@ -17,11 +17,26 @@ void Diagnostics::add(Severity severity, std::string code, std::string message, 
       return;
     }
   }
+  keep({severity, std::move(code), std::move(message), where, core, 1});
+}
+
+std::size_t Diagnostics::add_distinct(Severity severity, std::string code, std::string message,
+                                      const Where& where, std::uint32_t core) {
+  if (severity == Severity::error) ++errors_;
+  return keep({severity, std::move(code), std::move(message), where, core, 1});
+}
+
+std::size_t Diagnostics::keep(Diagnostic finding) {
   if (all_.size() == kMostFindings) {
     ++dropped_;
-    return;
+    return kMostFindings;
   }
-  all_.push_back({severity, std::move(code), std::move(message), where, core, 1});
+  all_.push_back(std::move(finding));
+  return all_.size() - 1;
+}
+
+void Diagnostics::again(std::size_t number) {
+  if (number < all_.size()) ++all_[number].count;
 }
 
 }  // namespace npulab::core

@@ -271,7 +271,8 @@ void for_each_run(const MatrixOperand& operand, Visit&& visit) {
 void check_operand(const MatrixOperand& operand, const DecodedProgram& program, std::uint32_t pc,
                    CoreState& state) {
   if (operand.bytes == 0 || state.sanitize == Sanitize::off) return;
-  if (state.buffer(operand.space).written(operand.offset, operand.bytes)) return;
+  if (state.sanitize == Sanitize::fast && state.buffer(operand.space).written(operand.offset, operand.bytes))
+    return;
   for_each_run(operand, [&](std::uint64_t offset, std::uint64_t bytes) {
     check_written(program, pc, state, operand.space, static_cast<std::int64_t>(offset), bytes);
   });
@@ -301,7 +302,7 @@ void give_sums(const MatrixProduct& product, CoreState& state, const values::Mat
   const bool here = sums.data == buffer.data() + product.c.offset;
   for_each_run(product.c, [&](std::uint64_t offset, std::uint64_t bytes) {
     if (!here) std::copy_n(sums.data + (offset - product.c.offset), bytes, buffer.data() + offset);
-    buffer.mark_written(offset, bytes);
+    mark_written(product.pc, state, product.c.space, static_cast<std::int64_t>(offset), bytes);
   });
 }
 
@@ -373,6 +374,7 @@ std::uint64_t execute_product(const MatrixProduct& product, const DecodedProgram
   multiply.accumulate = product.accumulate || product.bias.has_value();
   multiply.saturate = saturates(state, multiply.c.form.type);
   const values::MatrixCounts counts = values::mma(multiply, state.matrix_scratch);
+  if (state.sanitize == Sanitize::full) state.watch.look(program, product.pc, state, multiply, counts);
   give_sums(product, state, multiply.c);
   return counts.out_of_range;
 }

@@ -41,6 +41,10 @@ std::byte* local_address(const DecodedProgram& program, std::uint32_t pc, CoreSt
 void check_written(const DecodedProgram& program, std::uint32_t pc, CoreState& state, std::uint8_t space,
                    std::int64_t offset, std::uint64_t bytes);
 
+// Notes that the bytes were written.
+void mark_written(std::uint32_t pc, CoreState& state, std::uint8_t space, std::int64_t offset,
+                  std::uint64_t bytes);
+
 // Lanes that take part: min(n, lanes), n negative counts as 0.
 inline std::uint32_t active_lanes(const MicroOp& op, const CoreState& state, std::uint32_t lanes) {
   if (!op.has(isa::Mod::n)) return lanes;
@@ -53,8 +57,8 @@ bool mask_allows(const MicroOp& op, const CoreState& state, std::uint32_t lane);
 void copy_lane(isa::DType type, std::byte* to, const std::byte* from, std::uint32_t lane);
 
 // A reduction over `lanes` elements at `a`, those without a mask bit left out and the others moved together.
-void reduce(const MicroOp& op, const CoreState& state, std::byte* dst, const std::byte* a,
-            std::uint32_t lanes);
+void reduce(const DecodedProgram& program, std::uint32_t pc, const MicroOp& op, CoreState& state,
+            std::byte* dst, const std::byte* a, std::uint32_t lanes);
 
 // UB form: operands are views. Geometry of one instruction for timing and values.
 struct UbOperand {

@@ -70,14 +70,13 @@ void meaning<Op::Vst>(Frame f) {
     std::byte* base = local_address(f.program, f.pc, f.state, address.space, e.first, e.bytes, true);
     std::byte* first = base + (offset - e.first);
     const std::byte* src = vector_at(f.state, op.a);
-    memory::LocalBuffer& buffer = f.state.buffer(address.space);
     if (stride == size) {
       std::memcpy(first, src, e.bytes);
-      buffer.mark_written(static_cast<std::uint64_t>(e.first), e.bytes);
+      mark_written(f.pc, f.state, address.space, e.first, e.bytes);
     } else {
       for (std::uint32_t i = 0; i < active; ++i) {
         std::memcpy(first + stride * std::int64_t{i}, src + std::size_t{i} * size, size);
-        buffer.mark_written(static_cast<std::uint64_t>(offset + stride * i), size);
+        mark_written(f.pc, f.state, address.space, offset + stride * i, size);
       }
     }
   }

@@ -124,7 +124,7 @@ void meaning<Op::Sts>(Frame f) {
   std::byte* to = local_address(f.program, f.pc, f.state, address.space, offset, size, true);
   const std::uint64_t bits = uarg(f, 1);
   for (unsigned i = 0; i < size; ++i) to[i] = static_cast<std::byte>(bits >> (8 * i) & 0xff);
-  f.state.buffer(address.space).mark_written(static_cast<std::uint64_t>(offset), size);
+  mark_written(f.pc, f.state, address.space, offset, size);
   post_increment(f.op, f.state);
 }
 

@@ -79,8 +79,8 @@ void copy_lane(isa::DType type, std::byte* to, const std::byte* from, std::uint3
   std::memcpy(to + lane * size, from + lane * size, size);
 }
 
-void reduce(const MicroOp& op, const CoreState& state, std::byte* dst, const std::byte* a,
-            std::uint32_t lanes) {
+void reduce(const DecodedProgram& program, std::uint32_t pc, const MicroOp& op, CoreState& state,
+            std::byte* dst, const std::byte* a, std::uint32_t lanes) {
   std::memset(dst, 0, element_size(op.type));
   std::vector<std::byte> active;
   if (op.has(Mod::mask)) {
@@ -89,33 +89,35 @@ void reduce(const MicroOp& op, const CoreState& state, std::byte* dst, const std
     lanes = compact(mask, lanes, element_size(op.type), a, active.data());
     a = active.data();
   }
-  if (lanes > 0) op.lane(dst, a, nullptr, nullptr, lanes);
+  if (lanes > 0) apply_lanes(program, pc, op, state, dst, a, nullptr, nullptr, lanes);
 }
 
 namespace {
 
 // Applies an operation to the active lanes only. Lanes beyond n or with a zero mask bit keep dst (a reduction
 // leaves them out and clears the lanes above 0).
-void masked_lanes(const MicroOp& op, CoreState& state, std::byte* dst, Sources sources, std::uint32_t lanes) {
+void masked_lanes(Frame f, std::byte* dst, Sources sources, std::uint32_t lanes) {
+  const MicroOp& op = f.op;
+  CoreState& state = f.state;
   const std::uint32_t active = active_lanes(op, state, lanes);
   Element element{};
   sources = with_broadcast(op, state, sources, element);
   if (op.flops_per_lane != 0 && (op.has(Mod::n) || op.has(Mod::mask))) count_flops(op, state, lanes);
   if (op.format == Format::Reduction) {
     Element result{};
-    reduce(op, state, result.data(), sources.a, active);
+    reduce(f.program, f.pc, op, state, result.data(), sources.a, active);
     std::memset(dst, 0, std::size_t{lanes} * element_size(op.type));
     std::memcpy(dst, result.data(), element_size(op.type));
     return;
   }
   if (active == 0) return;
   if (!op.has(Mod::mask) && !op.overlaps) {
-    op.lane(dst, sources.a, sources.b, sources.c,
-            active);  // leaves the neighbour of an odd last nibble alone
+    // Leaves the neighbour of an odd last nibble alone.
+    apply_lanes(f.program, f.pc, op, state, dst, sources.a, sources.b, sources.c, active);
     return;
   }
   std::vector<std::byte> result(dst, dst + (std::size_t{lanes} * isa::bits(op.type) + 7) / 8);
-  op.lane(result.data(), sources.a, sources.b, sources.c, active);
+  apply_lanes(f.program, f.pc, op, state, result.data(), sources.a, sources.b, sources.c, active);
   for (std::uint32_t i = 0; i < active; ++i)
     if (mask_allows(op, state, i)) copy_lane(op.type, dst, result.data(), i);
 }
@@ -158,7 +160,7 @@ void vector_lanes(Frame f) {
     permute(op, f.state, dst, sources);
     return;
   }
-  masked_lanes(op, f.state, dst, sources, op.lanes);
+  masked_lanes(f, dst, sources, op.lanes);
 }
 
 template <>

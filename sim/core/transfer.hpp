@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -76,6 +77,9 @@ struct Transfer {
  private:
   bool counts_destination() const;
 };
+
+// Calls `row` with place and length of every row of bytes, those that follow each other taken together.
+void for_each_row(const Side& side, const std::function<void(std::uint64_t first, std::uint64_t bytes)>& row);
 
 // A tensor in gm, for the bounds of accesses that belong to it.
 struct GmTensor {

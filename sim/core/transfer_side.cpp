@@ -148,6 +148,15 @@ bool overlap(const Side& a, const Side& b) {
 
 }  // namespace
 
+void for_each_row(const Side& side,
+                  const std::function<void(std::uint64_t first, std::uint64_t bytes)>& row) {
+  for (const Rows& rows : parts_of(side)) {
+    if (rows.bytes == 0) continue;
+    for (std::uint64_t i = 0; i < rows.count * rows.count2; ++i)
+      row(static_cast<std::uint64_t>(rows.at(i)), rows.bytes);
+  }
+}
+
 std::optional<std::uint8_t> conflict(const Transfer& one, const Transfer& other) {
   const Side written = one.destination();
   const Side other_written = other.destination();

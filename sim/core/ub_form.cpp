@@ -89,7 +89,7 @@ void scatter(const DecodedProgram& program, std::uint32_t pc, const MicroOp& op,
                     source, base);
     else
       std::memcpy(base, source, bytes);
-    state.buffer(to.space).mark_written(static_cast<std::uint64_t>(offset), bytes);
+    mark_written(pc, state, to.space, offset, bytes);
   }
 }
 
@@ -211,11 +211,11 @@ void execute_ub(const DecodedProgram& program, std::uint32_t pc, const MicroOp& 
       if (operands[i]->used) gather(program, pc, state, *operands[i], repeat, buffers[i]->data());
     if (reads_dst) gather(program, pc, state, access.dst, repeat, dst.data());
     if (single_element(op))
-      reduce(op, state, dst.data(), a.data(), access.lanes);
+      reduce(program, pc, op, state, dst.data(), a.data(), access.lanes);
     else if (op.op == isa::Op::Vperm)
       op.lane(dst.data(), a.data(), b.data(), nullptr, access.a.bytes / (isa::bits(op.type) / 8));
     else
-      op.lane(dst.data(), a.data(), b.data(), c.data(), access.lanes);
+      apply_lanes(program, pc, op, state, dst.data(), a.data(), b.data(), c.data(), access.lanes);
     scatter(program, pc, op, state, access, repeat, lane_by_lane, dst.data());
   }
 }

@@ -27,6 +27,11 @@ Chip::Chip(Session& session, std::span<const Shared> programs, Listener listener
     semaphores_->counts().add_core({sync.semaphores, sync.semaphore_max, sync.semaphore_initial},
                                    core->clock);
   }
+  core::Races* races = programs.front().races;
+  if (races == nullptr) return;
+  for (const auto& core : cores_)
+    races->add_core({core->shared.program, core->shared.target, core->clock, !core->vector, core->name(),
+                     core->shared.core->sync.semaphore_initial});
 }
 
 // With clocks of several frequencies a run begins where whole megahertz are in step: all runs are alike.
@@ -45,6 +50,8 @@ void Chip::run(Session& session) {
   programs_.front().port->reset(start_ps_);
   semaphores_->reset();
   inputs_->reset();
+  core::Races* races = programs_.front().races;
+  if (races != nullptr) races->reset();
   const std::uint64_t start = clock_.cycle(start_ps_);
   for (std::size_t i = 0; i < cores_.size(); ++i) {
     const std::uint64_t late = i * programs_.front().machine->launch.stagger_cycles;
@@ -56,6 +63,7 @@ void Chip::run(Session& session) {
   end_ps_ = start_ps_;
   for (const auto& core : cores_) end_ps_ = std::max(end_ps_, core->clock.ps(core->front->finished()));
   semaphores_->counts().finish();
+  if (races != nullptr) races->finish();
   for (auto& core : cores_) {
     core->flags.finish();
     for (auto& engine : core->engines) engine->close(core->clock.cycle(end_ps_));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "sim/systemc/chip.hpp"
 #include "sim/systemc/dma_engine.hpp"
@@ -70,8 +71,30 @@ DmaEngine& CoreUnit::dma(std::uint8_t engine) {
   return *engines[engine - kFirstDma];
 }
 
-void CoreUnit::publish(core::FlagId flag, std::uint64_t cycle, const Where& where) {
+void CoreUnit::begin(const QueueEntry& entry, std::uint8_t engine, std::uint64_t ps) {
+  if (shared.races == nullptr) return;
+  state.acting = {shared.races, engine, ps, entry.order};
+  shared.races->begin(state.id, engine, entry.knowledge);
+}
+
+core::Races::Snapshot CoreUnit::done_so_far(std::uint8_t engine, bool operands) {
+  return shared.races == nullptr ? nullptr : shared.races->publish(state.id, engine, operands);
+}
+
+void CoreUnit::take(core::FlagId flag, std::uint64_t cycle, const Where& where) {
+  flags.take(flag, cycle, where);
+  if (shared.races != nullptr) shared.races->take(state.id, flag);
+}
+
+void CoreUnit::acquire(SemaphoreWait& wait, const QueueEntry& entry, std::uint8_t engine) {
+  wait.reset();
+  if (shared.races != nullptr) shared.races->acquire(state.id, engine, entry.semaphore, entry.by);
+}
+
+void CoreUnit::publish(core::FlagId flag, std::uint64_t cycle, const Where& where,
+                       core::Races::Snapshot done) {
   flags.set(flag, cycle, where);
+  if (shared.races != nullptr) shared.races->set(state.id, flag, std::move(done));
   if (is_matrix(flag.destination))
     matrix->wake_at_ps(clock.ps(cycle));
   else if (flag.destination >= kFirstDma)
@@ -83,7 +106,8 @@ void CoreUnit::publish(core::FlagId flag, std::uint64_t cycle, const Where& wher
 }
 
 void CoreUnit::release(core::SemaphoreId semaphore, std::uint32_t by, std::uint64_t cycle,
-                       std::uint8_t engine, const Where& where) {
+                       std::uint8_t engine, const Where& where, core::Races::Snapshot done) {
+  if (shared.races != nullptr) shared.races->release(state.id, engine, semaphore, by, std::move(done));
   chip.semaphores().release(
       {semaphore, by, clock.ps(cycle + shared.core->sync.semaphore_latency_cycles), state.id, engine, where});
 }

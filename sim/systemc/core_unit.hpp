@@ -12,6 +12,7 @@
 #include "sim/core/core_state.hpp"
 #include "sim/core/flags.hpp"
 #include "sim/core/matrix.hpp"
+#include "sim/core/races.hpp"
 #include "sim/core/semaphores.hpp"
 #include "sim/core/transfer.hpp"
 #include "sim/memory/sparse_memory.hpp"
@@ -43,6 +44,7 @@ struct Shared {
   std::span<const core::GmTensor> tensors;
   GmPort* port = nullptr;
   core::Diagnostics* diagnostics = nullptr;
+  core::Races* races = nullptr;  // null: not judged
   core::Sanitize sanitize = core::Sanitize::fast;
   bool values = true;
   std::uint64_t max_cycles = 0;  // of one run
@@ -64,6 +66,9 @@ struct QueueEntry {
   core::Transfer transfer;
   std::unique_ptr<core::MicroOp> op;  // vector
   std::unique_ptr<core::MatrixProduct> product;
+  // Races: what it comes after; of a set or release that began, what comes after it is told.
+  core::Races::Snapshot knowledge;
+  std::uint64_t order = 0;  // instructions that the stream had met
 };
 
 class CoreUnit {
@@ -75,11 +80,19 @@ class CoreUnit {
   void start(std::uint64_t run, std::uint64_t cycle);
   std::uint64_t start_cycle() const { return run_start_; }
 
-  // A flag becomes set in `cycle`: told to the engine that waits for it.
-  void publish(core::FlagId flag, std::uint64_t cycle, const Where& where);
-  // A semaphore of some core grows in `cycle`.
+  // An engine begins what its queue handed it, in `ps`.
+  void begin(const QueueEntry& entry, std::uint8_t engine, std::uint64_t ps);
+  // What comes after everything that the engine has begun so far; null where races are not judged.
+  core::Races::Snapshot done_so_far(std::uint8_t engine, bool operands = false);
+  // A flag becomes set in `cycle`, after `done`: told to the engine that waits for it.
+  void publish(core::FlagId flag, std::uint64_t cycle, const Where& where, core::Races::Snapshot done);
+  // An engine takes a flag back in `cycle`.
+  void take(core::FlagId flag, std::uint64_t cycle, const Where& where);
+  // A semaphore of some core grows in `cycle`, after `done`.
   void release(core::SemaphoreId semaphore, std::uint32_t by, std::uint64_t cycle, std::uint8_t engine,
-               const Where& where);
+               const Where& where, core::Races::Snapshot done);
+  // The wait of `entry` for a semaphore is over.
+  void acquire(SemaphoreWait& wait, const QueueEntry& entry, std::uint8_t engine);
   // The cycle in which an engine that waits for a semaphore of this core since `since` may go on, or nothing
   // while that is not known. The wait is reset when it is over.
   std::optional<std::uint64_t> acquired(SemaphoreWait& wait, const QueueEntry& entry, std::uint64_t since,

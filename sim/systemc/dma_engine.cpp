@@ -98,6 +98,7 @@ bool DmaEngine::issue() {
 
 bool DmaEngine::start_entry() {
   QueueEntry& entry = queue_.front();
+  unit_.begin(entry, engine_, now_ps());
   switch (entry.kind) {
     case QueueEntry::Kind::copy:
       return start_copy();
@@ -109,6 +110,7 @@ bool DmaEngine::start_entry() {
     case QueueEntry::Kind::release: {
       Flight flight;
       flight.entry = std::move(entry);
+      flight.entry.knowledge = unit_.done_so_far(engine_);
       flight.issued = true;
       const std::uint64_t cycle = std::max(cycle_, flight.entry.cycle);
       in_flight_.push_back(std::move(flight));
@@ -140,7 +142,7 @@ bool DmaEngine::start_wait() {
     wake_at(cycle);
     return false;
   }
-  unit_.flags.take(entry.flag, cycle, unit_.shared.program->where(entry.pc));
+  unit_.take(entry.flag, cycle, unit_.shared.program->where(entry.pc));
   waited(cycle, since);
   return true;
 }
@@ -161,7 +163,7 @@ bool DmaEngine::start_acquire() {
     wake_at(*cycle);
     return false;
   }
-  semaphore_.reset();
+  unit_.acquire(semaphore_, entry, engine_);
   waited(*cycle, since);
   return true;
 }
@@ -210,7 +212,10 @@ bool DmaEngine::start_copy() {
   pop(start);
   path_index_ = unit_.shared.program->ops[flight.entry.pc].path;
   const core::Transfer& transfer = flight.entry.transfer;
-  if (unit_.shared.sanitize != core::Sanitize::off) find_races(transfer, start);
+  if (unit_.shared.races != nullptr)
+    tell_races(flight.entry, start);
+  else if (unit_.shared.sanitize != core::Sanitize::off)
+    find_races(transfer, start);
   cycle_ = start + path().setup_cycles;
   flight.arrive = cycle_;
   ++stats_.copies;
@@ -228,6 +233,22 @@ bool DmaEngine::start_copy() {
   }
   in_flight_.push_back(std::move(flight));
   return true;
+}
+
+void DmaEngine::tell_races(const QueueEntry& entry, std::uint64_t cycle) const {
+  const core::Transfer& transfer = entry.transfer;
+  const auto tell = [&](const core::Side& side, std::int64_t core, core::Races::Kind kind) {
+    const CoreUnit* unit = side.space == isa::kGmSpace || !space(side.space).remote()
+                               ? &unit_
+                               : unit_.chip.core_of(space(side.space).core_type, core);
+    const std::uint8_t number = unit == &unit_ ? side.space : space(side.space).remote_space;
+    unit_.shared.races->access(unit_.state.id, engine_, {unit->state.id, number}, kind, side,
+                               {transfer.pc, clock.ps(cycle), entry.order});
+  };
+  tell(transfer.source(), transfer.core, core::Races::Kind::read);
+  if (transfer.scale_space != isa::kGmSpace) tell(transfer.scales(), 0, core::Races::Kind::read);
+  for (std::int64_t i = 0; i < transfer.cores; ++i)
+    tell(transfer.destination(), transfer.core_at(i), core::Races::Kind::write);
 }
 
 void DmaEngine::find_races(const core::Transfer& transfer, std::uint64_t cycle) const {
@@ -420,10 +441,10 @@ bool DmaEngine::retire() {
     if (flight.entry.transfer.to == isa::kGmSpace) unit_.chip.stored(flight.entry.transfer.total());
   } else if (flight.entry.kind == QueueEntry::Kind::release) {
     unit_.release(flight.entry.semaphore, flight.entry.by, cycle, engine_,
-                  shared.program->where(flight.entry.pc));
+                  shared.program->where(flight.entry.pc), std::move(flight.entry.knowledge));
   } else {
     unit_.publish(flight.entry.flag, cycle + shared.core->sync.flag_latency_cycles,
-                  shared.program->where(flight.entry.pc));
+                  shared.program->where(flight.entry.pc), std::move(flight.entry.knowledge));
   }
   in_flight_.pop_front();
   return true;

@@ -88,6 +88,8 @@ class DmaEngine : public Process, private GmClient, private InputClient {
   std::uint64_t window_opens(std::uint64_t cycle);
   void add_request(Batch& batch, std::uint64_t cycle);
   void issue_local(Flight& flight);
+  // What a copy that starts in `cycle` touches.
+  void tell_races(const QueueEntry& entry, std::uint64_t cycle) const;
   // Finding "race" for a copy that starts in `cycle` while another engine's copy touches the same bytes.
   void find_races(const core::Transfer& transfer, std::uint64_t cycle) const;
   void collect();  // answers, in order of issue

@@ -126,8 +126,10 @@ void FrontEnd::run_block(const core::Block& block, std::uint64_t times) {
   const bool values = unit_.shared.values;
   const auto index = static_cast<std::uint32_t>(&block - program_.blocks.data());
   constexpr std::uint64_t kSlice = 4096;  // turns between two looks at the host
+  const std::uint64_t slice = unit_.shared.races != nullptr ? 1 : kSlice;
   for (std::uint64_t done = 0; done < times;) {
-    const std::uint64_t turns = std::min(kSlice, times - done);
+    const std::uint64_t turns = std::min(slice, times - done);
+    act();
     for (std::uint64_t i = 0; i < turns; ++i) {
       if (block.reads_addresses) {
         run_addressed(block);
@@ -142,12 +144,19 @@ void FrontEnd::run_block(const core::Block& block, std::uint64_t times) {
   }
 }
 
+// What follows is done by the stream itself, now.
+void FrontEnd::act() {
+  if (unit_.shared.races != nullptr)
+    unit_.state.acting = {unit_.shared.races, kScalarEngine, clock.ps(timer_.cycle()), instructions_};
+}
+
 // A block whose timing depends on its addresses: values and time go hand in hand.
 void FrontEnd::run_addressed(const core::Block& block) {
   const bool values = unit_.shared.values;
   for (std::uint32_t pc = block.first; pc < block.first + block.count; ++pc) {
     const core::MicroOp& op = program_.ops[pc];
     timer_.issue(pc, core::bank_delay(op, unit_.state));
+    act();
     if (values) unit_.state.note_scalars(program_, pc);
     if (values && op.timing.vector) unit_.state.note_registers(program_, pc);
     if (values)
@@ -189,6 +198,7 @@ bool FrontEnd::step_op(const core::MicroOp& op) {
   }
   timer_.issue(pc_);
   if (op.op == Op::Vext) unit_.state.note_registers(program_, pc_);
+  act();
   core::execute(program_, pc_, unit_.state);
   spend(1);
   ++pc_;
@@ -228,6 +238,8 @@ QueueEntry FrontEnd::entry(QueueEntry::Kind kind, std::uint64_t issued) const {
   result.kind = kind;
   result.pc = pc_;
   result.cycle = issued + 1;
+  result.order = instructions_;
+  if (unit_.shared.races != nullptr) result.knowledge = unit_.shared.races->handed_over(unit_.state.id);
   return result;
 }
 

@@ -50,6 +50,7 @@ class FrontEnd : public Process {
   bool one();  // false: it must wait
   void run_block(const core::Block& block, std::uint64_t times);
   void run_addressed(const core::Block& block);
+  void act();
   bool step_op(const core::MicroOp& op);
   bool vector_op(const core::MicroOp& op);  // to the vector engine's queue
   bool product(const core::MicroOp& op);    // to the matrix engine's queue

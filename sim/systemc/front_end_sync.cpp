@@ -66,8 +66,8 @@ std::uint64_t FrontEnd::issue_and_finish() {
 bool FrontEnd::set_flag(const core::MicroOp& op) {
   const core::FlagId flag = flag_of(op);
   if (in_step(flag.source)) {
-    unit_.publish(flag, issue_and_finish() + unit_.shared.core->sync.flag_latency_cycles,
-                  program_.where(pc_));
+    unit_.publish(flag, issue_and_finish() + unit_.shared.core->sync.flag_latency_cycles, program_.where(pc_),
+                  unit_.done_so_far(flag.source));
     return true;
   }
   if (!queue_has_room(flag.source)) return false;
@@ -113,7 +113,8 @@ bool FrontEnd::release(const core::MicroOp& op) {
   const core::SemaphoreId semaphore = semaphore_of(op);
   const std::uint32_t by = amount_of(op, semaphore);
   if (in_step(op.engine)) {
-    unit_.release(semaphore, by, issue_and_finish(), op.engine, program_.where(pc_));
+    unit_.release(semaphore, by, issue_and_finish(), op.engine, program_.where(pc_),
+                  unit_.done_so_far(op.engine));
     return true;
   }
   return hand_over(op.engine, QueueEntry::Kind::release, semaphore, by);
@@ -131,7 +132,7 @@ bool FrontEnd::acquire(const core::MicroOp& op) {
     wait_ = Wait::semaphore;
     return false;
   }
-  semaphore_.reset();
+  unit_.acquire(semaphore_, item, op.engine);
   waited_for_semaphores_ += hold(*cycle, report::Stall::flag, kScalarEngine);
   timer_.issue(pc_);
   return true;
@@ -157,7 +158,7 @@ bool FrontEnd::wait_flag(const core::MicroOp& op) {
     }
     hold(*set, report::Stall::flag, flag.source);
     const std::uint64_t issued = timer_.issue(pc_);
-    unit_.flags.take(flag, std::max(issued, *set), program_.where(pc_));
+    unit_.take(flag, std::max(issued, *set), program_.where(pc_));
     return true;
   }
   if (!queue_has_room(flag.destination)) return false;
@@ -173,6 +174,7 @@ bool FrontEnd::all_finished() {
     return false;
   }
   hold(std::max(timer_.finished(), unit_.engines_finished()), report::Stall::barrier, unit_.last_engine());
+  if (unit_.shared.races != nullptr) unit_.shared.races->barrier(unit_.state.id);
   return true;
 }
 
@@ -184,6 +186,7 @@ bool FrontEnd::barrier(const core::MicroOp& op) {
   }
   if (in_step(op.engine)) {
     hold(timer_.finished(), report::Stall::barrier, kScalarEngine);
+    if (unit_.shared.races != nullptr) unit_.shared.races->own_barrier(unit_.state.id);
     timer_.issue(pc_);
     return true;
   }
@@ -198,12 +201,14 @@ bool FrontEnd::sync_cores() {
   spend(1);
   alone_ = 0;
   wait_ = Wait::cores;
+  if (unit_.shared.races != nullptr) unit_.shared.races->arrive(unit_.state.id);
   unit_.chip.arrive(clock.ps(arrived));
   return false;
 }
 
 void FrontEnd::released(std::uint64_t cycle) {
   hold(cycle, report::Stall::barrier, kScalarEngine);
+  if (unit_.shared.races != nullptr) unit_.shared.races->leave(unit_.state.id);
   ++pc_;
   wait_ = Wait::nothing;
   wake_at(cycle);

@@ -65,6 +65,7 @@ bool MatrixEngine::take() {
     wake_at(start);
     return false;
   }
+  unit_.begin(entry, engine_, clock.ps(start));
   if (entry.kind != QueueEntry::Kind::matrix) return sync_entry(entry);
   run(entry);
   return true;
@@ -78,23 +79,26 @@ bool MatrixEngine::sync_entry(QueueEntry& entry) {
       unit_.publish(
           entry.flag,
           std::max(core(since), entry.operands ? 0 : finished_) + unit_.shared.core->sync.flag_latency_cycles,
-          where);
+          where, unit_.done_so_far(engine_, entry.operands));
       pop(core(since));
       return true;
     case QueueEntry::Kind::wait: {
       const core::FlagId flag = entry.flag;
       if (!wait_until(unit_.flags.peek(flag), since)) return false;
-      unit_.flags.take(flag, core(free_), where);
+      unit_.take(flag, core(free_), where);
       return true;
     }
     case QueueEntry::Kind::release:
-      unit_.release(entry.semaphore, entry.by, std::max(core(since), finished_), engine_, where);
+      unit_.release(entry.semaphore, entry.by, std::max(core(since), finished_), engine_, where,
+                    unit_.done_so_far(engine_));
       pop(core(since));
       return true;
-    case QueueEntry::Kind::acquire:
-      if (!wait_until(unit_.acquired(semaphore_, entry, core(since), engine_), since)) return false;
-      semaphore_.reset();
-      return true;
+    case QueueEntry::Kind::acquire: {
+      const auto cycle = unit_.acquired(semaphore_, entry, core(since), engine_);
+      if (!cycle || !reached(std::max(since, own(*cycle)))) return wait_until(cycle, since);
+      unit_.acquire(semaphore_, entry, engine_);
+      return wait_until(cycle, since);
+    }
     case QueueEntry::Kind::barrier:
       free_ = std::max(since, done_);
       account(free_, report::Stall::barrier, since);

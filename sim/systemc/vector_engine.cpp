@@ -75,6 +75,7 @@ bool VectorEngine::take() {
     wake_at(start);
     return false;
   }
+  unit_.begin(entry, kVectorEngine, clock.ps(start));
   if (entry.kind != QueueEntry::Kind::vector) return sync_entry(entry);
   run(entry);
   return true;
@@ -86,7 +87,7 @@ bool VectorEngine::sync_entry(QueueEntry& entry) {
   switch (entry.kind) {
     case QueueEntry::Kind::set:
       unit_.publish(entry.flag, std::max(since, finished_) + unit_.shared.core->sync.flag_latency_cycles,
-                    where);
+                    where, unit_.done_so_far(kVectorEngine));
       pop(since);
       return true;
     case QueueEntry::Kind::wait: {
@@ -97,12 +98,13 @@ bool VectorEngine::sync_entry(QueueEntry& entry) {
         wake_at(cycle);
         return false;
       }
-      unit_.flags.take(entry.flag, cycle, where);
+      unit_.take(entry.flag, cycle, where);
       waited(cycle, since);
       return true;
     }
     case QueueEntry::Kind::release:
-      unit_.release(entry.semaphore, entry.by, std::max(since, finished_), kVectorEngine, where);
+      unit_.release(entry.semaphore, entry.by, std::max(since, finished_), kVectorEngine, where,
+                    unit_.done_so_far(kVectorEngine));
       pop(since);
       return true;
     case QueueEntry::Kind::acquire:
@@ -134,7 +136,7 @@ bool VectorEngine::acquire(const QueueEntry& entry, std::uint64_t since) {
     wake_at(*cycle);
     return false;
   }
-  semaphore_.reset();
+  unit_.acquire(semaphore_, entry, kVectorEngine);
   waited(*cycle, since);
   return true;
 }

@@ -250,7 +250,9 @@ def test_sanitize_levels(tmp_path: Path) -> None:
     off = npulab("run", kernel, *TINY, "--sanitize=off", "--json", "-")
     assert off.status == 0
     assert json.loads(off.out)["diagnostics"] == []
-    assert "comes with a later version" in refused("run", kernel, *TINY, "--sanitize=full")
+    full = npulab("run", kernel, *TINY, "--sanitize=full", "--json", "-")
+    assert json.loads(full.out)["options"]["sanitize"] == "full"
+    assert "needs values" in refused("run", kernel, *TINY, "--sanitize=full", "--timing-only")
     assert "did you mean 'fast'?" in refused("run", kernel, *TINY, "--sanitize=fats")
 
 
