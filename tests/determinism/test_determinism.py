@@ -10,26 +10,18 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import re
 import subprocess
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 import pytest
-from support import PROGRAMS, ROOT, RUNS, run_program, shipped
+from support import PROGRAMS, ROOT, RUNS, described, kernel_names, machine_names, one_of_each_family, run_words
 
 WALL_CLOCK = "host"  # the section of the report that may differ
 
-NAMES = [path.relative_to("kernels").with_suffix("").as_posix() for path in shipped("kernels/*.npu")]
-# One run takes one kernel of each family; what differs in its type alone, as NAME_f32 beside NAME, is for nightly runs.
-TYPED = re.compile(r"(_(f32|f16|bf16|i8|master))+$")
-KERNELS = [name for name in NAMES if RUNS > 1 or TYPED.sub("", name) == name or TYPED.sub("", name) not in NAMES]
-MACHINES = [path.stem for path in shipped("configs/*.yaml")]
-# Sizes with tails, by the kernels' own words for them; a kernel that refuses them runs at its defaults.
-SMALL = {"M": 37, "N": 67, "K": 77, "T": 13, "V": 41, "D": 67, "width": 1}
-# Inputs that are not free: places in a table, and in a group of columns of which one slot is taken.
-INPUTS = {"index": "arange", "places": "zeros"}
+# One run takes one kernel of each family; what differs in its type alone is for nightly runs.
+KERNELS = kernel_names() if RUNS > 1 else one_of_each_family(kernel_names())
 
 
 @dataclass(frozen=True)
@@ -61,27 +53,15 @@ def execute(arguments: list[str], variant: Variant) -> subprocess.CompletedProce
     return subprocess.run(command, cwd=variant.folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def described(kernel: str, section: str) -> list[str]:
-    """The lines of a section of `kernel show`."""
-    page = run_program("kernel", "show", kernel, program=PROGRAMS[0])
-    match = re.search(rf"^{section}\b.*\n((?:  .*\n)+)", page, re.MULTILINE)
-    return [line.strip() for line in match[1].splitlines()] if match else []
-
-
 @cache
 def arguments_of(kernel: str, folder: Path) -> list[str]:
     """The command of a kernel: small if it takes that, on the first machine that takes it; outputs go to `folder`."""
-    params = [line.split("=")[0] for line in described(kernel, "parameters")]
-    tensors = [line.split()[:2] for line in described(kernel, "tensors")]
+    tensors = [line.split()[:2] for line in described(kernel, "tensors", PROGRAMS[0])]
     outputs = [name for name, direction in tensors if "out" in direction]
     assert outputs, f"{kernel} writes nothing"
-    small = [f"{name}={SMALL[name]}" for name in params if name in SMALL]
-    data = [f"{name}={INPUTS[name]}" for name, _ in tensors if name in INPUTS]
     refusals = []
-    for sizes, machine in itertools.product((small, []), MACHINES):
-        words = ["run", kernel, "--machine", machine, "--json", "-"]
-        words += [word for size in sizes for word in ("-D", size)]
-        words += [word for value in data for word in ("--in", value)]
+    for small, machine in itertools.product((True, False), machine_names()):
+        words = run_words(kernel, machine, small=small, program=PROGRAMS[0])
         words += [word for name in outputs for word in ("--out", f"{name}={folder / name}.npy")]
         result = execute(words, Variant())
         if result.returncode == 0:
