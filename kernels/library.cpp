@@ -142,8 +142,7 @@ KernelInfo find_kernel(const std::string& name_or_file, const Folders& folders,
 }
 
 isa::Kernel assemble_kernel(const isa::Source& source, const config::Machine& machine,
-                            const isa::ParamValues& params) {
-  isa::AssembleOptions options = assemble_options();
+                            const isa::ParamValues& params, isa::AssembleOptions options) {
   const isa::Target target = config::make_target(machine);
   options.other_core_types = config::other_targets(machine, target);
   return of_kernel(source, [&] { return isa::assemble(source, target, params, options); });

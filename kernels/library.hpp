@@ -41,6 +41,7 @@ KernelInfo find_kernel(const std::string& name_or_file, const Folders& folders,
 isa::Kernel assemble_kernel(const std::string& name_or_file, const Folders& folders,
                             const config::Machine& machine, const isa::ParamValues& params = {});
 isa::Kernel assemble_kernel(const isa::Source& source, const config::Machine& machine,
-                            const isa::ParamValues& params = {});
+                            const isa::ParamValues& params = {},
+                            isa::AssembleOptions options = assemble_options());
 
 }  // namespace npulab::kernels

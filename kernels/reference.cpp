@@ -3,13 +3,8 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <system_error>
-#include <utility>
 
 #include "isa/error.hpp"
 #include "kernels/reference_case.hpp"
@@ -148,160 +143,6 @@ constexpr ReferenceOperation kOperations[] = {
      "O = P V for each head, within the bound of chains in f32", &attention_values_reference},
 };
 
-constexpr std::size_t kMostWorst = 10;
-
-struct Comparison {
-  bool right = false;
-  double error = 0;   // distance, 0 where either is not finite
-  double excess = 0;  // over the bound; infinite for a wrong kind of number
-};
-
-Comparison compare(const Expectation& expected, double got, bool saturate) {
-  Comparison result;
-  constexpr double kWrongKind = std::numeric_limits<double>::infinity();
-  if (std::isfinite(expected.value) && std::isfinite(got)) {
-    result.error = std::fabs(got - expected.value);
-    result.right = result.error <= expected.bound || (saturate && expected.may_overflow);
-    result.excess = expected.bound > 0 ? result.error / expected.bound : result.error;
-    return result;
-  }
-  const bool same = std::isnan(expected.value) ? std::isnan(got) : got == expected.value;
-  // An overflow elsewhere in the sum can only add infinities, never take one away.
-  const bool overflown = expected.may_overflow && !std::isnan(expected.value) && !std::isfinite(got) &&
-                         (std::isfinite(expected.value) || std::isnan(got));
-  result.right = same || overflown || (saturate && !std::isnan(expected.value) && !std::isnan(got));
-  result.excess = result.right ? 0 : kWrongKind;
-  return result;
-}
-
-// Distance of neighbouring values of the type around `value`.
-double spacing(isa::DType type, double value) {
-  const isa::DTypeInfo& info = isa::info(type);
-  if (!info.floating) return 1;
-  const double tiny = values::decode_float(type, 1);
-  if (value == 0 || !std::isfinite(value)) return tiny;
-  return std::max(tiny, std::ldexp(1.0, std::ilogb(value) - static_cast<int>(info.mantissa_bits)));
-}
-
-struct Line {
-  double excess;
-  std::string text;
-};
-
-void keep_worst(std::vector<Line>& worst, Line line) {
-  const auto place = std::upper_bound(worst.begin(), worst.end(), line.excess,
-                                      [](double excess, const Line& other) { return excess > other.excess; });
-  if (place == worst.end() && worst.size() == kMostWorst) return;
-  worst.insert(place, std::move(line));
-  if (worst.size() > kMostWorst) worst.pop_back();
-}
-
-// Where element `index` stands: "y[3, 5]".
-std::string place_of(const isa::Tensor& tensor, std::uint64_t index) {
-  std::string place;
-  std::uint64_t rest = index;
-  for (std::size_t d = tensor.shape.size(); d-- > 0;) {
-    const auto size = static_cast<std::uint64_t>(tensor.shape[d]);
-    place = fmt::format("{}{}", rest % size, place.empty() ? "" : ", " + place);
-    rest /= size;
-  }
-  return fmt::format("{}[{}]", tensor.name, place);
-}
-
-std::string described(const isa::Tensor& tensor, std::uint64_t index, const Expectation& expected, double got,
-                      const Comparison& comparison) {
-  return fmt::format(
-      "{}: got {}, expected {}, off by {}, bound {}{}", place_of(tensor, index), got, expected.value,
-      std::isfinite(comparison.excess) ? fmt::format("{:.6g}", comparison.error) : "more than any number",
-      fmt::format("{:.6g}", expected.bound), expected.may_overflow ? " or an overflow" : "");
-}
-
-// Elements fill whole bytes.
-void check_bits(const isa::Tensor& tensor, const std::vector<std::byte>& expected,
-                std::span<const std::byte> got, CheckData& data, std::vector<Line>& worst) {
-  const std::size_t size = isa::bits(tensor.type) / 8;
-  for (std::size_t i = 0; i < expected.size() / size; ++i) {
-    ++data.elements;
-    if (std::memcmp(&expected[i * size], &got[i * size], size) == 0) continue;
-    ++data.mismatches;
-    data.passed = false;
-    if (worst.size() == kMostWorst) continue;
-    std::uint32_t want_bits = 0;
-    std::uint32_t got_bits = 0;
-    std::memcpy(&want_bits, &expected[i * size], size);
-    std::memcpy(&got_bits, &got[i * size], size);
-    keep_worst(worst, {std::numeric_limits<double>::infinity(),
-                       fmt::format("{}: got the bits 0x{:0{}x}, expected 0x{:0{}x}", place_of(tensor, i),
-                                   got_bits, 2 * size, want_bits, 2 * size)});
-  }
-}
-
-// Error over bound; where a bound is 0, every error is infinitely much of it.
-double share(double error, double bound) {
-  return bound > 0 ? error / bound : std::numeric_limits<double>::infinity();
-}
-
-// Largest differences, of elements that differ and are finite.
-void keep_largest(const isa::Tensor& tensor, std::uint64_t index, const Expectation& want, double error,
-                  CheckData& data) {
-  data.max_abs_error = std::max(data.max_abs_error, error);
-  if (want.value != 0) data.max_rel_error = std::max(data.max_rel_error, error / std::fabs(want.value));
-  const double unit = spacing(tensor.type, want.value);
-  if (error / unit > data.max_ulp) {
-    data.max_ulp = error / unit;
-    data.max_ulp_bound = want.bound / unit;
-  }
-  const double most = share(data.closest_error, data.closest_bound);
-  const double here = share(error, want.bound);
-  if (data.closest.empty() || here > most || (here == most && error > data.closest_error)) {
-    data.closest = place_of(tensor, index);
-    data.closest_error = error;
-    data.closest_bound = want.bound;
-  }
-}
-
-// Most n with error * 2^n <= largest, for an error above 0. Exact: exponents alone are computed with.
-std::uint64_t agreeing_bits(double error, double largest) {
-  if (error > largest) return 0;
-  int of_error = 0;
-  int of_largest = 0;
-  const bool rest = std::frexp(error, &of_error) > std::frexp(largest, &of_largest);
-  return static_cast<std::uint64_t>(of_largest - of_error - (rest ? 1 : 0));
-}
-
-void check_tensor(const isa::Tensor& tensor, const ExpectedTensor& expected, const Output& output,
-                  bool saturate, CheckData& data, std::vector<Line>& worst) {
-  const std::uint64_t bytes = (tensor.elements() * isa::bits(tensor.type) + 7) / 8;
-  if (output.elements.size() != bytes)
-    throw Error(
-        Category::input, "wrong-size",
-        fmt::format("tensor '{}' has {} bytes, {} given", tensor.name, bytes, output.elements.size()));
-  if (output.unwritten_bytes > 0) {
-    data.passed = false;
-    keep_worst(worst, {std::numeric_limits<double>::infinity(),
-                       fmt::format("{}: {} of its {} bytes were never written", tensor.name,
-                                   output.unwritten_bytes, bytes)});
-  }
-  double largest = 0;
-  double error = 0;
-  if (!expected.bits.empty()) check_bits(tensor, expected.bits, output.elements, data, worst);
-  for (std::uint64_t i = 0; i < expected.elements.size(); ++i) {
-    const Expectation& want = expected.elements[i];
-    const double got = values::to_double(tensor.type, output.elements.data(), i);
-    const Comparison comparison = compare(want, got, saturate);
-    ++data.elements;
-    if (std::isfinite(want.value)) largest = std::max(largest, std::fabs(want.value));
-    if (comparison.error > 0) keep_largest(tensor, i, want, comparison.error, data);
-    error = std::max(error, comparison.error);
-    if (comparison.right) continue;
-    ++data.mismatches;
-    data.passed = false;
-    if (worst.size() < kMostWorst || comparison.excess > worst.back().excess)
-      keep_worst(worst, {comparison.excess, described(tensor, i, want, got, comparison)});
-  }
-  if (error > 0) data.effective_bits = std::min(data.effective_bits, agreeing_bits(error, largest));
-}
-
 const ReferenceOperation& operation(const isa::KernelHeader& header) {
   const std::string& name = header.reference.operation;
   if (name.empty())
@@ -323,25 +164,9 @@ std::span<const ReferenceOperation> reference_operations() {
   return kOperations;
 }
 
-CheckData check(const isa::KernelHeader& header, const config::Machine& machine, const Inputs& inputs,
-                const Outputs& outputs) {
-  const std::vector<ExpectedTensor> expected = operation(header).evaluate({header, machine, inputs});
-  CheckData data;
-  data.passed = true;
-  data.effective_bits = std::numeric_limits<std::uint64_t>::max();
-  std::vector<Line> worst;
-  const bool saturate = machine.numerics.overflow == config::Overflow::saturate;
-  for (const ExpectedTensor& one : expected) {
-    const auto tensor = std::find_if(header.tensors.begin(), header.tensors.end(),
-                                     [&](const isa::Tensor& t) { return t.name == one.name; });
-    const auto output = outputs.find(one.name);
-    if (output == outputs.end())
-      throw Error(Category::input, "missing-tensor", fmt::format("the output '{}' is not given", one.name));
-    check_tensor(*tensor, one, output->second, saturate, data, worst);
-  }
-  if (data.closest.empty()) data.effective_bits = 0;
-  for (Line& line : worst) data.worst.push_back(std::move(line.text));
-  return data;
+std::vector<ExpectedTensor> expected_outputs(const isa::KernelHeader& header, const config::Machine& machine,
+                                             const Inputs& inputs) {
+  return operation(header).evaluate({header, machine, inputs});
 }
 
 double stored(isa::DType type, float value, bool saturate) {

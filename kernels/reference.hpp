@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel must compute: the operations that `.reference` names, and the comparison of a run with them.
+// What a kernel must compute: the operations that `.reference` names.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,6 @@ namespace npulab::kernels {
 
 // Elements of a tensor, row-major without padding.
 using Inputs = std::map<std::string, std::span<const std::byte>>;
-struct Output {
-  std::span<const std::byte> elements;
-  std::uint64_t unwritten_bytes = 0;  // which the kernel never stored
-};
-using Outputs = std::map<std::string, Output>;
 
 // What one element may be.
 struct Expectation {
@@ -53,28 +48,10 @@ struct ReferenceOperation {
 
 std::span<const ReferenceOperation> reference_operations();
 
-struct CheckData {
-  bool passed = false;
-  double max_ulp = 0;        // distance over the spacing of the output's type at the expected value
-  double max_ulp_bound = 0;  // most distance allowed at that element, in the same unit
-  double max_abs_error = 0;  // over elements that are finite in both
-  double max_rel_error = 0;
-  // Most n for which all errors of an output are within 2^-n of its largest magnitude, the least over the
-  // outputs; 0 where no element differs (`closest` is empty).
-  std::uint64_t effective_bits = 0;
-  std::uint64_t mismatches = 0;
-  std::uint64_t elements = 0;
-  // Of the elements that are finite and not as expected the one whose error is the largest part of its bound.
-  std::string closest;  // "y[3]", empty when there is none
-  double closest_error = 0;
-  double closest_bound = 0;
-  std::vector<std::string> worst;  // a line each, the worst first, at most 10
-};
-
-// Compares the outputs of a run with the header's reference. Errors: input "no-reference" (the kernel names
-// none), "unknown-reference", "reference-argument" (missing, or a tensor or type that does not fit),
+// What the header's reference gives for these inputs. Errors: input "no-reference" (the kernel names none),
+// "unknown-reference", "reference-argument" (missing, or a tensor or type that does not fit),
 // "missing-tensor", "wrong-size".
-CheckData check(const isa::KernelHeader& header, const config::Machine& machine, const Inputs& inputs,
-                const Outputs& outputs);
+std::vector<ExpectedTensor> expected_outputs(const isa::KernelHeader& header, const config::Machine& machine,
+                                             const Inputs& inputs);
 
 }  // namespace npulab::kernels

@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "isa/error.hpp"
-#include "kernels/reference.hpp"
+#include "kernels/check.hpp"
 #include "pysim/bindings.hpp"
 #include "sim/cli/check.hpp"
 #include "sim/report/report.hpp"

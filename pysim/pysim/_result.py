@@ -97,7 +97,9 @@ class Result:
             bound = f"{closest['bound']:.4g}" if closest["bound"] is not None else "any number"
             off = f"{closest['where']} is closest to its bound: {closest['error']:.4g} of {bound}"
             return f"passed: {check['elements']:,} elements, {off if closest['where'] else 'no finite element is off'}"
-        worst = "".join(f"; {line}" for line in check["worst"][:1])
+        worst = "".join(
+            f"; {one['tensor']}{one['index']}: got {one['got']}, expected {one['expected']}" for one in check["worst"][:1]
+        )
         return f"failed: {check['mismatches']:,} of {check['elements']:,} elements differ{worst}"
 
     def _lines(self) -> list[tuple[str, str]]:

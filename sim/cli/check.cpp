@@ -26,6 +26,15 @@ void check_reference(const isa::KernelHeader& header) {
 
 report::CheckResult check_outputs(const Simulation& simulation, const kernels::Inputs& inputs) {
   const isa::KernelHeader& header = simulation.kernel().header;
+  std::string name = header.reference.operation;
+  for (const auto& [key, value] : header.reference.arguments) name += fmt::format(" {}={}", key, value);
+  return check_outputs(simulation, kernels::expected_outputs(header, simulation.machine(), inputs),
+                       std::move(name));
+}
+
+report::CheckResult check_outputs(const Simulation& simulation,
+                                  const std::vector<kernels::ExpectedTensor>& expected, std::string name) {
+  const isa::KernelHeader& header = simulation.kernel().header;
   std::map<std::string, std::vector<std::byte>> stored;
   kernels::Outputs outputs;
   for (const isa::Tensor& tensor : header.tensors) {
@@ -33,22 +42,35 @@ report::CheckResult check_outputs(const Simulation& simulation, const kernels::I
     kernels::Output& output = outputs[tensor.name];
     output.elements = stored[tensor.name] = simulation.output(tensor.name, &output.unwritten_bytes);
   }
-  kernels::CheckData data = kernels::check(header, simulation.machine(), inputs, outputs);
+  kernels::CheckData data = kernels::compare(header, simulation.machine(), expected, outputs);
   report::CheckResult result;
   result.requested = true;
   result.passed = data.passed;
-  result.reference = header.reference.operation;
-  for (const auto& [name, value] : header.reference.arguments)
-    result.reference += fmt::format(" {}={}", name, value);
+  result.reference = std::move(name);
   result.max_ulp = data.max_ulp;
   result.max_ulp_bound = data.max_ulp_bound;
   result.max_abs_error = data.max_abs_error;
-  result.max_rel_error = data.max_rel_error;
+  result.max_relative_error = data.max_relative_error;
   result.effective_bits = data.effective_bits;
   result.mismatches = data.mismatches;
   result.elements = data.elements;
   result.closest = {std::move(data.closest), data.closest_error, data.closest_bound};
-  result.worst = std::move(data.worst);
+  for (const kernels::OutputCheck& one : data.outputs) {
+    const kernels::Differences& part = one.differences;
+    result.outputs.push_back({one.name, part.elements, part.mismatches, one.unwritten_bytes, part.max_ulp,
+                              part.max_abs_error, part.max_relative_error, part.effective_bits});
+  }
+  for (kernels::WrongElement& one : data.worst)
+    result.worst.push_back({std::move(one.tensor),
+                            std::move(one.index),
+                            {one.got},
+                            {one.expected},
+                            one.bound,
+                            one.may_overflow,
+                            one.ulp,
+                            one.relative,
+                            std::move(one.got_bits),
+                            std::move(one.expected_bits)});
   return result;
 }
 

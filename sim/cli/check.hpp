@@ -2,7 +2,7 @@
 // The outputs of a run against the kernel's reference operation: --check, and `check` in Python.
 #pragma once
 
-#include "kernels/reference.hpp"
+#include "kernels/check.hpp"
 #include "sim/report/report.hpp"
 #include "sim/simulation.hpp"
 
@@ -13,5 +13,9 @@ void check_reference(const isa::KernelHeader& header);
 
 // After a run with these inputs. Errors: those of kernels::check.
 report::CheckResult check_outputs(const Simulation& simulation, const kernels::Inputs& inputs);
+
+// The same against what is expected, which `name` says in the report.
+report::CheckResult check_outputs(const Simulation& simulation,
+                                  const std::vector<kernels::ExpectedTensor>& expected, std::string name);
 
 }  // namespace npulab::cli

@@ -28,9 +28,10 @@ struct ElementOf<std::vector<E>> {
 // What stands behind the key of a figure that is no single value.
 template <class M>
 constexpr std::string_view suffix() {
-  if constexpr (std::is_same_v<M, std::vector<std::string>>) {
+  if constexpr (std::is_same_v<M, std::vector<std::uint64_t>>) {
     return "[]";
   } else if constexpr (std::is_same_v<M, std::string> || std::is_arithmetic_v<M> ||
+                       std::is_same_v<M, AnyNumber> || std::is_same_v<M, std::optional<double>> ||
                        std::is_same_v<M, nlohmann::ordered_json>) {
     return "";
   } else {

@@ -66,8 +66,15 @@ ordered_json value_of(const Texts& texts, const std::string&) {
 ordered_json value_of(const std::map<std::string, std::int64_t>& map, const std::string&) {
   return object_of(map);
 }
-ordered_json value_of(const std::vector<std::string>& lines, const std::string&) {
-  return lines;
+ordered_json value_of(const std::vector<std::uint64_t>& numbers, const std::string&) {
+  return numbers;
+}
+ordered_json value_of(const AnyNumber& number, const std::string&) {
+  if (std::isfinite(number.value)) return number.value;
+  return std::isnan(number.value) ? "nan" : number.value > 0 ? "inf" : "-inf";
+}
+ordered_json value_of(const std::optional<double>& value, const std::string& key) {
+  return value ? value_of(*value, key) : ordered_json();
 }
 ordered_json value_of(const std::string& text, const std::string&) {
   return text;

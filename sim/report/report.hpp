@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,6 +73,35 @@ struct ClosestElement {
   double bound = 0;
 };
 
+// A number that may be NaN or infinite; in JSON the texts "nan", "inf" and "-inf" stand for those.
+struct AnyNumber {
+  double value = 0;
+};
+
+struct WrongElement {
+  std::string tensor;
+  std::vector<std::uint64_t> index;
+  AnyNumber got;
+  AnyNumber expected;
+  double bound = 0;  // may be infinite
+  bool may_overflow = false;
+  std::optional<double> ulp;
+  std::optional<double> relative;
+  std::string got_bits;  // empty where values are compared, not bits
+  std::string expected_bits;
+};
+
+struct CheckedOutput {
+  std::string name;
+  std::uint64_t elements = 0;
+  std::uint64_t mismatches = 0;
+  std::uint64_t unwritten_bytes = 0;
+  double max_ulp = 0;
+  double max_abs_error = 0;
+  double max_relative_error = 0;
+  std::optional<double> effective_bits;
+};
+
 struct CheckResult {
   bool requested = false;
   bool passed = false;
@@ -79,12 +109,13 @@ struct CheckResult {
   double max_ulp = 0;
   double max_ulp_bound = 0;
   double max_abs_error = 0;
-  double max_rel_error = 0;
-  std::uint64_t effective_bits = 0;  // where an element differs
+  double max_relative_error = 0;
+  std::optional<double> effective_bits;  // none: no element is off
   std::uint64_t mismatches = 0;
   std::uint64_t elements = 0;
   ClosestElement closest;
-  std::vector<std::string> worst;  // a line each
+  std::vector<CheckedOutput> outputs;
+  std::vector<WrongElement> worst;
 };
 
 struct Diagnostic {
@@ -132,6 +163,8 @@ void self_check(const Report& report);
 nlohmann::ordered_json to_json(const Report& report, bool with_host = true);
 // For people. `colour`: terminal colours.
 std::string to_text(const Report& report, bool colour = false);
+// "y[3, 5]: got 1, expected 2, …".
+std::string to_text(const WrongElement& element);
 
 // Definition and unit of every key of the JSON form; keys of maps stand as NAME.
 struct Figure {

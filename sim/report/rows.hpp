@@ -147,12 +147,56 @@ struct Rows<ClosestElement> {
 };
 
 template <>
+struct Rows<WrongElement> {
+  static bool bounded(const WrongElement& element) { return std::isfinite(element.bound); }
+  static bool by_bits(const WrongElement& element) { return !element.got_bits.empty(); }
+  static constexpr auto list() {
+    using T = WrongElement;
+    return std::tuple{
+        row("tensor", &T::tensor, "", "the output that holds an element out of its bound, the worst first"),
+        row("index", &T::index, "", "where it stands: a number for each dimension"),
+        row("got", &T::got, "", "what the run gave; the texts nan, inf and -inf for what is no number"),
+        row("expected", &T::expected, "", "what the reference gives, likewise"),
+        row_if(bounded, "bound", &T::bound, "",
+               "the most that they may differ by; null when that is beyond any number"),
+        row("may_overflow", &T::may_overflow, "",
+            "whether an infinity or NaN would be right as well, as a sum on the way may overflow"),
+        row("ulp", &T::ulp, "ULP",
+            "their distance in units in the last place of the output's type at the expected value; null "
+            "unless both are finite"),
+        row("relative", &T::relative, "",
+            "their distance over the expected value; null where that is 0 or one of the two is not finite"),
+        row_if(by_bits, "got_bits", &T::got_bits, "",
+               "the bits in hexadecimal where the reference only moves data; null elsewhere"),
+        row_if(by_bits, "expected_bits", &T::expected_bits, "", "likewise")};
+  }
+};
+
+template <>
+struct Rows<CheckedOutput> {
+  static constexpr auto list() {
+    using T = CheckedOutput;
+    return std::tuple{
+        row("elements", &T::elements, "elements", "elements of output NAME"),
+        row("mismatches", &T::mismatches, "elements", "those outside their bound"),
+        row("unwritten_bytes", &T::unwritten_bytes, "bytes",
+            "bytes of the output that the kernel never wrote: the check fails"),
+        row("max_ulp", &T::max_ulp, "ULP", "as check.max_ulp, of this output"),
+        row("max_abs_error", &T::max_abs_error, "", "largest absolute difference in it"),
+        row("max_relative_error", &T::max_relative_error, "", "largest relative difference in it"),
+        row("effective_bits", &T::effective_bits, "bits",
+            "-log2(norm of got - expected / norm of expected), Euclidean norms over the elements that are "
+            "finite in both; not below 0, and 0 where an element is NaN or infinite and must not be; null "
+            "when no element is off")};
+  }
+};
+
+template <>
 struct Rows<CheckResult> {
   static bool requested(const CheckResult& check) { return check.requested; }
   static bool bounded(const CheckResult& check) {
     return check.requested && std::isfinite(check.max_ulp_bound);
   }
-  static bool differs(const CheckResult& check) { return check.requested && !check.closest.where.empty(); }
   static constexpr auto list() {
     using T = CheckResult;
     return std::tuple{
@@ -165,15 +209,15 @@ struct Rows<CheckResult> {
         row_if(bounded, "max_ulp_bound", &T::max_ulp_bound, "ULP",
                "the most that is allowed at the element of max_ulp; null when that is beyond any number"),
         row_if(requested, "max_abs_error", &T::max_abs_error, "", "largest absolute difference"),
-        row_if(requested, "max_rel_error", &T::max_rel_error, "", "largest relative difference"),
-        row_if(
-            differs, "effective_bits", &T::effective_bits, "bits",
-            "most n for which all differences are within 2^-n of the largest magnitude of their output; null "
-            "when none differs"),
+        row_if(requested, "max_relative_error", &T::max_relative_error, "",
+               "largest relative difference, where the expected value is not 0"),
+        row_if(requested, "effective_bits", &T::effective_bits, "bits",
+               "the fewest effective bits of an output"),
         row_if(requested, "mismatches", &T::mismatches, "elements", "elements outside their bound"),
         row_if(requested, "elements", &T::elements, "elements", "elements compared"),
         row_if(requested, "closest", &T::closest, "", ""),
-        row_if(requested, "worst", &T::worst, "", "the elements that are furthest out, a line each")};
+        row_if(requested, "outputs", &T::outputs, "", ""),
+        row_if(requested, "worst", &T::worst, "", "")};
   }
 };
 
@@ -246,7 +290,7 @@ concept HasRows = requires {
 
 // Collections whose elements stand under their own names, not in a list.
 template <class S>
-concept Named = std::is_same_v<S, Memory> || std::is_same_v<S, Engine>;
+concept Named = std::is_same_v<S, Memory> || std::is_same_v<S, Engine> || std::is_same_v<S, CheckedOutput>;
 
 template <class Tuple, class Visitor>
 constexpr void for_each_row(const Tuple& rows, Visitor&& visit) {

@@ -44,6 +44,10 @@ std::string bar(double share) {
   return "[" + std::string(full, '#') + std::string(kBarCells - full, '.') + "]";
 }
 
+std::string bits_text(const std::optional<double>& bits) {
+  return bits ? fmt::format("; {:.1f} effective bits", *bits) : "";
+}
+
 double ratio(double of, double by) {
   return by > 0 ? of / by : 0;
 }
@@ -117,6 +121,7 @@ class Page {
   void hot_spots();
   void regions();
   void check();
+  void checked(const CheckedOutput& output, bool figures);
   void findings();
   void host();
 
@@ -280,11 +285,24 @@ void Page::check() {
                          closest.error, closest.bound);
     text_ += fmt::format(
         "  largest differences {:.4g} ULP ({:.4g} allowed there), {:.4g} absolute, {:.4g} "
-        "relative; {} effective bits\n",
-        result.max_ulp, result.max_ulp_bound, result.max_abs_error, result.max_rel_error,
-        result.effective_bits);
+        "relative{}\n",
+        result.max_ulp, result.max_ulp_bound, result.max_abs_error, result.max_relative_error,
+        bits_text(result.effective_bits));
   }
-  for (const std::string& line : result.worst) text_ += "  " + line + "\n";
+  for (const CheckedOutput& output : result.outputs) checked(output, result.outputs.size() > 1);
+  for (const WrongElement& element : result.worst) text_ += "  " + to_text(element) + "\n";
+}
+
+void Page::checked(const CheckedOutput& output, bool figures) {
+  if (figures)
+    text_ += fmt::format(
+        "  {}: {} of {} elements out of bounds; at most {:.4g} ULP, {:.4g} absolute, {:.4g} "
+        "relative{}\n",
+        output.name, thousands(output.mismatches), thousands(output.elements), output.max_ulp,
+        output.max_abs_error, output.max_relative_error, bits_text(output.effective_bits));
+  if (output.unwritten_bytes > 0)
+    text_ +=
+        fmt::format("  {}: {} bytes were never written\n", output.name, thousands(output.unwritten_bytes));
 }
 
 void Page::findings() {
@@ -311,6 +329,22 @@ void Page::host() {
 
 std::string to_text(const Report& report, bool colour) {
   return Page(report, colour).text();
+}
+
+std::string to_text(const WrongElement& element) {
+  const std::string place =
+      fmt::format("{}[{}]: ", element.tensor, fmt::join(element.index.begin(), element.index.end(), ", "));
+  if (!element.got_bits.empty())
+    return place + fmt::format("got the bits {} ({}), expected {} ({})", element.got_bits, element.got.value,
+                               element.expected_bits, element.expected.value);
+  std::string text = place + fmt::format("got {}, expected {}, ", element.got.value, element.expected.value);
+  if (element.ulp)
+    text += fmt::format("off by {:.6g} = {:.4g} ULP", std::abs(element.got.value - element.expected.value),
+                        *element.ulp);
+  else
+    text += "off by more than any number";
+  if (element.relative) text += fmt::format(" = {:.3g} of it", *element.relative);
+  return text + fmt::format(", bound {:.6g}{}", element.bound, element.may_overflow ? " or an overflow" : "");
 }
 
 }  // namespace npulab::report

@@ -40,7 +40,7 @@ KernelRun verified(const Variant& variant, Launch launch, Size size, std::int64_
   const config::CoreTypeConfig& core = machine(launch.machine).core_types.begin()->second;
   const unsigned bits = core.vector.operands == isa::OperandForm::ub ? 2048 : core.vector.operation_bits;
   EXPECT_EQ(difference(result, model(result, variant, bits)), "");
-  EXPECT_TRUE(result.check.passed) << (result.check.worst.empty() ? "" : result.check.worst.front());
+  EXPECT_TRUE(result.check.passed) << worst_of(result.check);
   EXPECT_EQ(result.unwritten, 0U);
   EXPECT_EQ(first_diagnostic(result), "");
   return result;

@@ -87,7 +87,7 @@ inline KernelRun verified(const RowKernel& kernel, Launch launch, const RowShape
     launch.inputs["mask"] = mask;
   }
   KernelRun result = run(launch);
-  EXPECT_TRUE(result.check.passed) << (result.check.worst.empty() ? "" : result.check.worst.front());
+  EXPECT_TRUE(result.check.passed) << worst_of(result.check);
   EXPECT_EQ(result.unwritten, 0U);
   EXPECT_EQ(first_diagnostic(result), "");
   return result;

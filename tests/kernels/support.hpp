@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "isa/error.hpp"
+#include "kernels/check.hpp"
 #include "kernels/library.hpp"
-#include "kernels/reference.hpp"
 #include "sim/config/load.hpp"
 #include "sim/simulation.hpp"
 #include "sim/values/generate.hpp"
@@ -105,6 +105,16 @@ inline KernelRun run(const Launch& launch) {
   for (const auto& [name, bytes] : result.inputs) inputs[name] = bytes;
   result.check = check(kernel.header, on, inputs, {{"y", {result.y, result.unwritten}}});
   return result;
+}
+
+// What the check says of the worst element.
+inline std::string worst_of(const CheckData& check) {
+  if (check.worst.empty()) return {};
+  const WrongElement& worst = check.worst.front();
+  std::string text = worst.tensor;
+  for (const std::uint64_t one : worst.index) text += " " + std::to_string(one);
+  return text + ": got " + std::to_string(worst.got) + ", expected " + std::to_string(worst.expected) +
+         ", bound " + std::to_string(worst.bound);
 }
 
 inline std::string first_diagnostic(const KernelRun& run) {

@@ -80,7 +80,7 @@ inline Outcome run_all(const Launch& launch, bool also_timing_only = false) {
     EXPECT_EQ(output.unwritten_bytes, 0U) << one.name;
   }
   result.check = check(kernel.header, on, inputs, outputs);
-  EXPECT_TRUE(result.check.passed) << (result.check.worst.empty() ? "" : result.check.worst.front());
+  EXPECT_TRUE(result.check.passed) << worst_of(result.check);
   for (const report::Diagnostic& d : result.report.diagnostics)
     ADD_FAILURE() << d.code << ": " << d.message << " at " << d.where;
   if (also_timing_only) {

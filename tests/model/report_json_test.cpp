@@ -51,7 +51,18 @@ TEST(ReportJson, HasTheKeysThatOthersRelyOn) {
   EXPECT_EQ(at(json, "/hot_spots/0/file"), "parts.inc");
   EXPECT_EQ(at(json, "/hot_spots/0/line"), 12);
   EXPECT_EQ(at(json, "/check/max_abs_error"), 0.25);
+  EXPECT_EQ(at(json, "/check/max_relative_error"), 0.125);
+  EXPECT_EQ(at(json, "/check/effective_bits"), 9.25);
   EXPECT_EQ(at(json, "/check/mismatches"), 2);
+  EXPECT_EQ(at(json, "/check/outputs/y/unwritten_bytes"), 4);
+  EXPECT_EQ(at(json, "/check/worst/0/tensor"), "y");
+  EXPECT_EQ(at(json, "/check/worst/0/index"), (std::vector<int>{3, 5}));
+  EXPECT_EQ(at(json, "/check/worst/0/got"), 1.0);
+  EXPECT_EQ(at(json, "/check/worst/0/expected"), 2.0);
+  EXPECT_EQ(at(json, "/check/worst/0/ulp"), 512.0);
+  EXPECT_EQ(at(json, "/check/worst/0/relative"), 0.5);
+  EXPECT_TRUE(at(json, "/check/worst/0/got_bits").is_null());
+  EXPECT_EQ(at(json, "/check/worst/1/got_bits"), "0x3c00");
   EXPECT_EQ(at(json, "/diagnostics/0/severity"), "warning");
   EXPECT_EQ(at(json, "/diagnostics/0/code"), "never-written");
   EXPECT_EQ(at(json, "/diagnostics/0/message"), "y was not written");
@@ -74,6 +85,20 @@ TEST(ReportJson, UnknownFiguresAreNullAndNever0) {
   const ordered_json unbounded = to_json(report);
   EXPECT_TRUE(at(unbounded, "/check/max_ulp_bound").is_null());
   EXPECT_TRUE(at(unbounded, "/check/closest/bound").is_null());
+}
+
+TEST(ReportJson, WhatAWrongElementHoldsMayBeNoNumber) {
+  Report report = sound_report();
+  WrongElement& wrong = report.check.worst[0];
+  wrong.got.value = std::numeric_limits<double>::quiet_NaN();
+  wrong.expected.value = -std::numeric_limits<double>::infinity();
+  wrong.bound = std::numeric_limits<double>::infinity();
+  wrong.ulp = wrong.relative = std::nullopt;
+  const ordered_json json = to_json(report).at("check").at("worst").at(0);
+  EXPECT_EQ(json.at("got"), "nan");
+  EXPECT_EQ(json.at("expected"), "-inf");
+  for (const char* key : {"bound", "ulp", "relative"}) EXPECT_TRUE(json.at(key).is_null()) << key;
+  EXPECT_EQ(ordered_json::parse(json.dump()), json);
 }
 
 TEST(ReportJson, HostSectionIsLastAndCanBeLeftOut) {

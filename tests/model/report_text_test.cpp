@@ -33,9 +33,12 @@ TEST(ReportText, SaysWhatAKernelEngineerLooksFor) {
   EXPECT_THAT(text, HasSubstr("flag 12.5 %"));
   EXPECT_THAT(text, HasSubstr("parts.inc:12  wait_flag mte2, vector, 0"));
   EXPECT_THAT(text, HasSubstr("closest to its bound y[3]: off by 0.25 of 0.2 allowed"));
-  EXPECT_THAT(text, HasSubstr("3.5 ULP (7.5 allowed there), 0.25 absolute, 0.125 relative"));
+  EXPECT_THAT(text,
+              HasSubstr("3.5 ULP (7.5 allowed there), 0.25 absolute, 0.125 relative; 9.2 effective bits\n"));
   EXPECT_THAT(text, HasSubstr("FAILED: 2 of 64 elements out of bounds"));
-  EXPECT_THAT(text, HasSubstr("y[3] = 1, expected 2"));
+  EXPECT_THAT(text, HasSubstr("y[3, 5]: got 1, expected 2, off by 1 = 512 ULP = 0.5 of it, bound 0.25\n"));
+  EXPECT_THAT(text, HasSubstr("y[3, 5]: got the bits 0x3c00 (1), expected 0x4000 (2)\n"));
+  EXPECT_THAT(text, HasSubstr("y: 4 bytes were never written\n"));
   EXPECT_THAT(text, HasSubstr("warning[never-written] kernel.npu:7: y was not written (3 times)"));
 }
 
@@ -50,6 +53,27 @@ TEST(ReportText, LeavesOutWhatIsZeroOrWasNotAsked) {
   EXPECT_THAT(text, Not(HasSubstr("barrier")));
   for (const char* title : {"check", "findings", "hot spots", "regions"})
     EXPECT_THAT(text, Not(HasSubstr(std::string("\n") + title))) << title;
+}
+
+TEST(ReportText, SeveralOutputsHaveALineEach) {
+  Report report = sound_report();
+  CheckedOutput other{"z", 8, 0, 0, 0, 0, 0, std::nullopt};
+  report.check.outputs.push_back(other);
+  const std::string text = to_text(report);
+  EXPECT_THAT(text, HasSubstr("  y: 2 of 64 elements out of bounds; at most 3.5 ULP, 0.25 absolute, 0.125 "
+                              "relative; 9.2 effective bits\n"));
+  EXPECT_THAT(text, HasSubstr("  z: 0 of 8 elements out of bounds; at most 0 ULP, 0 absolute, 0 relative\n"));
+}
+
+TEST(ReportText, AWrongElementThatIsNoNumber) {
+  WrongElement element;
+  element.tensor = "y";
+  element.index = {7};
+  element.got.value = std::numeric_limits<double>::quiet_NaN();
+  element.expected.value = -std::numeric_limits<double>::infinity();
+  element.may_overflow = true;
+  EXPECT_EQ(to_text(element),
+            "y[7]: got nan, expected -inf, off by more than any number, bound 0 or an overflow");
 }
 
 TEST(ReportText, AnExactResultDiffersNowhere) {
