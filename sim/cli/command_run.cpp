@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "isa/error.hpp"
+#include "sim/cli/case.hpp"
 #include "sim/cli/check.hpp"
 #include "sim/cli/commands.hpp"
 #include "sim/cli/files.hpp"
@@ -90,9 +91,47 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
+// What a case replaces.
+void check_case_options(const Arguments& arguments) {
+  if (!arguments.has(kCase)) {
+    if (arguments.words().empty())
+      throw Error(Category::input, "missing-argument",
+                  fmt::format("a KERNEL is missing, or {} with a saved run", written(kCase)));
+    return;
+  }
+  const auto refuse = [](const std::string& what) {
+    throw Error(Category::input, "bad-option",
+                fmt::format("{} has a kernel, a machine, parameters and inputs of its own: leave {} out",
+                            written(kCase), what));
+  };
+  if (!arguments.words().empty()) refuse(arguments.word(0));
+  for (const Option* option : {&kMachine, &kParam, &kIn})
+    if (arguments.has(*option)) refuse(written(*option));
+}
+
+// Options that change what is simulated, beside those that name files.
+std::vector<const Option*> run_options() {
+  return {&kCores, &kWarmup, &kMaxCycles, &kSanitize, &kTimingOnly, &kNoBlockCache};
+}
+
+// With the options that the case has and the command line has not.
+Arguments with_case(const Arguments& given, const SavedCase& saved) {
+  Arguments all = given;
+  for (const Option* option : run_options())
+    for (const auto& [name, value] : saved.options)
+      if (name == option->name && !given.has(*option)) all.add(*option, value);
+  return all;
+}
+
 // The command that gives this report again: everything that it depends on, nothing else.
 std::string command_line(const Arguments& arguments,
                          const std::vector<std::pair<std::string, std::string>>& inputs) {
+  if (arguments.has(kCase)) {
+    std::string line =
+        fmt::format("{} run {} {}", kProgramName, written(kCase), quoted(arguments.value(kCase)));
+    for (const std::string& value : arguments.values(kSet)) line += " " + written(kSet) + " " + quoted(value);
+    return line;
+  }
   std::string line = fmt::format("{} run {} {} {}", kProgramName, quoted(arguments.word(0)),
                                  written(kMachine), quoted(arguments.value(kMachine, kDefaultMachine)));
   for (const Option* option : {&kSet, &kParam, &kCores, &kWarmup})
@@ -109,15 +148,23 @@ class Run {
   Run(const Arguments& arguments, Host& host) : arguments_(arguments), host_(host) {}
 
   int run() {
+    check_case_options(arguments_);
+    if (arguments_.has(kCase)) {
+      saved_ = read_case(arguments_.value(kCase));
+      arguments_ = with_case(arguments_, *saved_);
+    }
     SimulationOptions options = options_of(arguments_);
     check_timing_only(arguments_);
     if (arguments_.has(kJson) && !json_to_stdout()) json_.emplace(arguments_.value(kJson));
-    config::Machine machine = machine_of(arguments_, host_);
-    isa::Kernel kernel = load_kernel(arguments_.word(0), machine, parameters(arguments_), host_);
-    data_ = input_data(arguments_.values(kIn), kernel.header);
+    if (arguments_.has(kSaveCase)) case_.emplace(arguments_.value(kSaveCase));
+    config::Machine machine =
+        saved_ ? load(saved_->machine, arguments_.values(kSet), host_) : machine_of(arguments_, host_);
+    isa::Kernel kernel = saved_ ? load_kernel(saved_->kernel, machine, saved_->params, host_)
+                                : load_kernel(arguments_.word(0), machine, parameters(arguments_), host_);
+    data_ = input_data(input_words(), kernel.header);
     outputs_ = output_files(arguments_.values(kOut), kernel.header);
     check_distinct(targets());
-    if (arguments_.has(kCheck)) check_reference(kernel.header);
+    if (checks_reference()) check_reference(kernel.header);
     if (options.timing_only) {
       data_.clear();
     } else {
@@ -127,7 +174,7 @@ class Run {
     interrupt_.throw_if_asked();
     const report::Report report = simulate(std::move(machine), std::move(kernel), std::move(options));
     write(report);
-    return verdict(report);
+    return outcome_of(report).status;
   }
 
  private:
@@ -140,6 +187,18 @@ class Run {
     return files;
   }
 
+  std::vector<std::string> input_words() const {
+    if (!saved_) return arguments_.values(kIn);
+    std::vector<std::string> words;
+    for (const auto& [tensor, file] : saved_->inputs) words.push_back(tensor + "=" + file);
+    return words;
+  }
+
+  bool checks_reference() const {
+    const bool saved = saved_ && saved_->from == ExpectedFrom::reference && !arguments_.has(kTimingOnly);
+    return arguments_.has(kCheck) || saved;
+  }
+
   report::Report simulate(config::Machine machine, isa::Kernel kernel, SimulationOptions options) {
     std::optional<Progress> progress;
     if (arguments_.has(kProgress)) progress.emplace();
@@ -149,16 +208,55 @@ class Run {
     };
     Simulation simulation(std::move(machine), std::move(kernel), std::move(options));
     for (const auto& [tensor, elements] : inputs_.elements) simulation.set_input(tensor, elements);
-    report::Report report = simulation.run();
+    report::Report report = run_or_keep(simulation);
     if (progress) progress->finish(report.cycles);
     interrupt_.throw_if_asked();
     report.options = said();
-    if (arguments_.has(kCheck)) {
+    if (checks_reference())
       report.check = check_outputs(simulation, {inputs_.elements.begin(), inputs_.elements.end()});
-      report::self_check(report);
-    }
+    else if (saved_ && saved_->from == ExpectedFrom::run && !arguments_.has(kTimingOnly))
+      report.check = check_saved(*saved_, simulation);
+    report::self_check(report);
     stage_outputs(simulation);
+    if (saved_) note_changes(outcome_of(report), simulation);
+    if (case_) stage_case(simulation, outcome_of(report));
     return report;
+  }
+
+  // A run that fails is a case, too.
+  report::Report run_or_keep(Simulation& simulation) {
+    try {
+      return simulation.run();
+    } catch (const Error& error) {
+      const Outcome outcome{exit_status(error.category()), error.code(), error.what(), {}};
+      if (saved_) note_changes(outcome, simulation);
+      if (case_) keep_failed(simulation, outcome);
+      throw;
+    }
+  }
+
+  // What the run failed with is more than that it could not be kept.
+  void keep_failed(const Simulation& simulation, const Outcome& outcome) {
+    try {
+      stage_case(simulation, outcome);
+      case_->commit();
+    } catch (const Error& error) {
+      host_.note(fmt::format("the run is not saved: {}", error.what()));
+    }
+  }
+
+  void note_changes(const Outcome& outcome, const Simulation& simulation) {
+    for (const std::string& line : changes(*saved_, outcome, simulation)) host_.note(line);
+  }
+
+  void stage_case(const Simulation& simulation, const Outcome& outcome) {
+    TensorBytes outputs;
+    const bool values = outcome.cycles && !arguments_.has(kTimingOnly);
+    if (values)
+      for (const isa::Tensor& tensor : simulation.kernel().header.tensors)
+        if (tensor.direction != isa::Direction::in) outputs[tensor.name] = simulation.output(tensor.name);
+    add_case(*case_, {simulation.kernel(), simulation.machine(), arguments_, run_options(),
+                      command_line(arguments_, data_), inputs_, values ? &outputs : nullptr, outcome});
   }
 
   std::vector<std::pair<std::string, std::string>> said() const {
@@ -199,24 +297,32 @@ class Run {
     interrupt_.throw_if_asked();
     for (auto& [name, file] : outputs_) file.commit();
     if (json_) json_->commit();
+    if (case_) case_->commit();
     host_.print(json_to_stdout() && arguments_.has(kJson) ? json
                                                           : report::to_text(report, wants_colour(stdout)));
   }
 
-  static int verdict(const report::Report& report) {
-    const bool mismatch = report.check.requested && !report.check.passed;
-    const bool error = std::any_of(report.diagnostics.begin(), report.diagnostics.end(),
-                                   [](const report::Diagnostic& one) { return one.severity == "error"; });
-    return mismatch || error ? exit_status(Category::verdict) : 0;
+  static Outcome outcome_of(const report::Report& report) {
+    Outcome outcome{0, {}, {}, report.cycles};
+    const auto error = std::find_if(report.diagnostics.begin(), report.diagnostics.end(),
+                                    [](const report::Diagnostic& one) { return one.severity == "error"; });
+    if (report.check.requested && !report.check.passed)
+      outcome = {exit_status(Category::verdict), "mismatch", "the outputs are not as expected",
+                 report.cycles};
+    else if (error != report.diagnostics.end())
+      outcome = {exit_status(Category::verdict), error->code, error->message, report.cycles};
+    return outcome;
   }
 
-  const Arguments& arguments_;
+  Arguments arguments_;  // with those of the saved case
   Host& host_;
   const InterruptGuard interrupt_;
+  std::optional<SavedCase> saved_;
   std::vector<std::pair<std::string, std::string>> data_;
   Inputs inputs_;
   std::vector<std::pair<std::string, OutputFile>> outputs_;
   std::optional<OutputFile> json_;
+  std::optional<OutputFolder> case_;
 };
 
 int run(const Arguments& arguments, Host& host) {
@@ -229,7 +335,7 @@ Command run_command() {
   Command command;
   command.name = "run";
   command.summary = "runs a kernel on a machine and reports its time and what bounded it";
-  command.words = {"KERNEL"};
+  command.words = {"[KERNEL]"};
   command.help =
       "Runs a kernel on a simulated machine: computes its values, its time, and what bounded it. KERNEL is a "
       "name of\n"
@@ -241,14 +347,23 @@ Command run_command() {
       "hold the\n"
       "tensor's own type and shape; nothing is converted. NumPy has no bf16, f8e4m3, f8e5m2: those are their "
       "bits as\n"
-      "uint16 or uint8 (what ml_dtypes saves is read too); i4 is int8, one element each.";
+      "uint16 or uint8 (what ml_dtypes saves is read too); i4 is int8, one element each.\n"
+      "\n"
+      "A saved case holds the kernel with its includes, the machine, parameters, inputs, outputs and what "
+      "the "
+      "reference\n"
+      "expects; its program 'replay' repeats the run and compares. docs/debugging.md shows how to find a "
+      "fault.";
   command.examples =
       "  npulab run gemv/register_blocked -D M=1024 -D K=1024 --check\n"
       "  npulab run gemv/register_blocked --set gm.model=ideal --timing-only   what if memory were ideal?\n"
       "  npulab run mine.npu --machine tiny --in x=x.npy --in A=arange --out y=y.npy\n"
-      "  npulab run gemv/register_blocked --json - | python3 -m json.tool      the report as data";
-  command.options = {&kMachine,    &kSet,   &kParam,  &kIn,        &kOut,  &kCheck,        &kSanitize,
-                     &kTimingOnly, &kCores, &kWarmup, &kMaxCycles, &kJson, &kNoBlockCache, &kProgress};
+      "  npulab run gemv/register_blocked --json - | python3 -m json.tool      the report as data\n"
+      "  npulab run mine.npu --check --save-case case && case/replay           keep a run, repeat it "
+      "anywhere";
+  command.options = {&kMachine,      &kSet,        &kParam,    &kIn,     &kOut,       &kCheck,
+                     &kSanitize,     &kTimingOnly, &kCores,    &kWarmup, &kMaxCycles, &kJson,
+                     &kNoBlockCache, &kProgress,   &kSaveCase, &kCase};
   command.tables = {data_table()};
   command.run = &run;
   return command;

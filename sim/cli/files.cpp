@@ -35,7 +35,22 @@ fs::path folder_of(const std::string& path) {
   return folder.empty() ? fs::path(".") : folder;
 }
 
+int write_all(int file, std::span<const std::byte> content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(file, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    content = content.subspan(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
 }  // namespace
+
+int write_and_sync(int file, std::span<const std::byte> content) {
+  if (const int failed = write_all(file, content); failed != 0) return failed;
+  return ::fsync(file) == 0 ? 0 : errno;
+}
 
 File open_to_read(const std::string& path) {
   std::error_code ignored;
@@ -112,15 +127,6 @@ int OutputFile::open_temporary() {
   refuse("no free name for a temporary file beside it");
 }
 
-void OutputFile::write_all(int file, std::span<const std::byte> content) const {
-  while (!content.empty()) {
-    const ssize_t written = ::write(file, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) refuse(reason_of(errno));
-    content = content.subspan(static_cast<std::size_t>(written));
-  }
-}
-
 void OutputFile::stage(std::span<const std::byte> content) {
   if (!regular_) {
     direct_.assign(content.begin(), content.end());
@@ -133,8 +139,7 @@ void OutputFile::stage(std::span<const std::byte> content) {
   } closer{file};
   struct stat old {};
   if (::stat(target_.c_str(), &old) == 0) ::fchmod(file, old.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO));
-  write_all(file, content);
-  if (::fsync(file) != 0) refuse(reason_of(errno));
+  if (const int failed = write_and_sync(file, content); failed != 0) refuse(reason_of(failed));
 }
 
 void OutputFile::commit() {
@@ -149,7 +154,7 @@ void OutputFile::commit() {
     int file;
     ~Closer() { ::close(file); }
   } closer{file};
-  write_all(file, direct_);
+  if (const int failed = write_all(file, direct_); failed != 0) refuse(reason_of(failed));
 }
 
 void check_distinct(const std::vector<const OutputFile*>& files) {

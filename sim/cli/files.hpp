@@ -20,6 +20,9 @@ File open_to_read(const std::string& path);
 // Errors: those of open_to_read; input "too-large" when there is more than `most` bytes.
 std::string read_file(const std::string& path, std::uint64_t most);
 
+// All of it to an open file, onto the disk. 0, or the errno of what failed.
+int write_and_sync(int file, std::span<const std::byte> content);
+
 // A file to be written later. It is proven at once that this can be done; its content goes to a temporary
 // file in the same folder, which takes the place of the target in one step. Devices and pipes are written
 // directly. Unless commit() came to its end, the target is as it was and no temporary file is left.
@@ -40,7 +43,6 @@ class OutputFile {
  private:
   [[noreturn]] void refuse(const std::string& reason) const;
   int open_temporary();
-  void write_all(int file, std::span<const std::byte> content) const;
 
   std::string path_;
   std::string target_;  // behind symbolic links

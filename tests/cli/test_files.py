@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -143,3 +145,80 @@ def test_two_runs_at_once(kernel: Path, folder: Path) -> None:
         assert process.returncode == 0, err
     assert json.loads(target.read_text(encoding="utf-8"))["kernel"] == "copy"
     assert sorted(path.name for path in folder.iterdir()) == ["report.json", "y.npy"]
+
+
+# --- every command that writes ---------------------------------------------------------------------
+
+SUITE = "cases:\n  - {name: one, kernel: KERNEL, machine: tiny}\n"
+
+
+@pytest.fixture
+def writers(kernel: Path, tmp_path: Path) -> dict[str, list[str | Path]]:
+    """Commands that write one file, without its name, by what they write."""
+    suite, binary = tmp_path / "suite.yaml", tmp_path / "k.npub"
+    suite.write_text(SUITE.replace("KERNEL", str(kernel)), encoding="utf-8")
+    good("asm", kernel, *TINY, "-o", binary)
+    return {
+        "binary": ["asm", kernel, *TINY, "-o"],
+        "text": ["disasm", binary, *TINY, "-o"],
+        "report": ["run", kernel, *TINY, "--json"],
+        "results": ["bench", suite, "--json"],
+        "baseline": ["bench", suite, "--update", "--baseline"],
+    }
+
+
+@pytest.mark.parametrize("what", ["binary", "text", "report", "results", "baseline"])
+def test_tr_04_every_writer_keeps_the_old_file_on_a_full_disk(
+    what: str, writers: dict[str, list[str | Path]], folder: Path
+) -> None:
+    target = folder / "target"
+    target.write_text("old", encoding="utf-8")
+    result = npulab(*writers[what], target, limits="ulimit -f 0")
+    assert result.status == 2
+    assert "cannot-write" in result.err
+    assert target.read_text(encoding="utf-8") == "old"
+    assert [path.name for path in folder.iterdir()] == ["target"]
+    full = npulab(*writers[what], "/dev/full")
+    assert full.status == 2
+    assert "No space left" in full.err
+    good(*writers[what], target)
+    assert target.read_text(encoding="utf-8", errors="replace") != "old"
+    assert [path.name for path in folder.iterdir()] == ["target"]
+
+
+def test_killed_half_way_leaves_the_old_file(tmp_path: Path, folder: Path) -> None:
+    """SIGKILL while the content is on its way to the disk: a large tensor, killed as soon as some of it is there."""
+    elements = 16 << 20
+    kernel = tmp_path / "none.npu"
+    kernel.write_text(f".kernel none\n.tensor y f32 [{elements}] out\n  end\n", encoding="utf-8")
+    target = folder / "y.npy"
+    target.write_text("old", encoding="utf-8")
+    words: list[str | Path] = ["run", kernel, *TINY, "--set", "gm.bytes=1073741824", "--sanitize=off", "--out"]
+    for _ in range(20):
+        process = subprocess.Popen([PROGRAM, *words, f"y={target}"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        while process.poll() is None and not any(sizes(folder)):
+            time.sleep(0.0005)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        left = [path for path in folder.iterdir() if path != target]
+        if process.returncode == -signal.SIGKILL and left and left[0].stat().st_size < 4 * elements:
+            break
+    else:
+        pytest.fail("no run was caught while it wrote")
+    assert target.read_text(encoding="utf-8") == "old"
+    # What was left behind is in nobody's way.
+    result = npulab(*words, f"y={target}")
+    assert result.status == 0, result.err
+    assert target.stat().st_size > 4 * elements
+
+
+def sizes(folder: Path) -> list[int]:
+    """Of the unfinished files in a folder."""
+    found = []
+    for path in folder.iterdir():
+        if path.name.startswith("."):
+            try:
+                found.append(path.stat().st_size)
+            except FileNotFoundError:
+                continue
+    return found

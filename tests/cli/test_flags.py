@@ -35,6 +35,8 @@ EFFECTS: dict[tuple[str, str], tuple[tuple[str, ...], tuple[str, ...]]] = {
     ("run", "warmup"): (("run", "poison.npu", *TINY), ("1",)),
     ("run", "max-cycles"): (RUN, ("5",)),
     ("run", "json"): (RUN, ("-",)),
+    ("run", "save-case"): (RUN, ("case",)),
+    ("run", "case"): (("run",), ("saved",)),
     ("run", "progress"): (RUN, ()),
     ("asm", "machine"): (("asm", "copy_f32.npu"), ("edge",)),
     ("asm", "set"): (("asm", *COPY), ("core_types.core.buffers.ub.bytes=32",)),
@@ -81,14 +83,15 @@ def folder(tmp_path: Path) -> Path:
     changed = (tmp_path / "baseline.json").read_text(encoding="utf-8")
     (tmp_path / "baseline.json").write_text(re.sub(r'("cycles": )\d', r"\g<1>9", changed), encoding="utf-8")
     good("asm", tmp_path / "copy_f32.npu", *TINY, "-o", tmp_path / "copy.npub")
+    good("run", tmp_path / "copy_f32.npu", *TINY, "--save-case", tmp_path / "saved")
     return tmp_path
 
 
 def seen(folder: Path, *words: str) -> tuple[int, str, str, dict[str, bytes]]:
     """What a call says, prints and writes, without wall-clock figures and without the words that it was given."""
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    before = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     result = npulab(*words, cwd=folder)
-    after = {path.name: path.read_bytes() for path in folder.iterdir()}
+    after = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     written = {name: content for name, content in after.items() if before.get(name) != content}
     out = re.sub(r'simulated in .*|"seconds": .*|^ *npulab run .*|"command": .*', "", result.out, flags=re.MULTILINE)
     return result.status, out, result.err, written

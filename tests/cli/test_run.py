@@ -224,10 +224,34 @@ def test_check_passes_and_fails(tmp_path: Path) -> None:
     assert data["check"]["passed"] is False
     assert data["check"]["mismatches"] == 4
     assert len(data["check"]["worst"]) == 4
+    for worst in data["check"]["worst"]:
+        assert worst["tensor"] == "y"
+        assert len(worst["index"]) == 1
+        assert worst["got"] == 0
+        assert worst["relative"] == 1
+        assert worst["ulp"] > worst["bound"]
+    assert data["check"]["effective_bits"] == 0
+    assert data["check"]["max_relative_error"] == 1
+    assert data["check"]["outputs"]["y"]["mismatches"] == 4
+    assert data["check"]["outputs"]["y"]["unwritten_bytes"] == 0
     text = npulab("run", liar, *TINY, "--check")
     assert text.status == 1
     assert "FAILED: 4 of 4 elements out of bounds" in text.out
     assert npulab("run", liar, *TINY).status == 0
+
+
+def test_sh_15_check_says_what_was_never_written(tmp_path: Path) -> None:
+    kernel = tmp_path / "half.npu"
+    kernel.write_text(
+        ".kernel half\n.tensor A f16 [4, 4] in\n.tensor x f16 [4] in\n.tensor y f16 [4] out\n"
+        ".reference gemv A=A, x=x, y=y, accumulate=f16\n  end\n",
+        encoding="utf-8",
+    )
+    words = ("run", kernel, *TINY, "--check", "--in", "A=const:nan", "--sanitize=off")
+    data = json.loads(npulab(*words, "--json", "-").out)
+    assert data["check"]["passed"] is False
+    assert data["check"]["outputs"]["y"]["unwritten_bytes"] == 8
+    assert "y: 8 bytes were never written" in npulab(*words).out
 
 
 def test_check_without_a_reference_is_refused_before_the_run(copy: Path) -> None:
