@@ -149,7 +149,8 @@ WrongElement* Comparer::keep_wrong(const isa::Tensor& tensor, std::uint64_t inde
     wrong.ulp = comparison.error / spacing(tensor.type, want.value);
     if (want.value != 0) wrong.relative = comparison.error / std::fabs(want.value);
   }
-  const auto at = worst_.insert(place, {comparison.excess, std::move(wrong)}) - worst_.begin();
+  const auto at = place - worst_.begin();
+  worst_.insert(place, {comparison.excess, std::move(wrong)});
   if (worst_.size() > kMostWorst) worst_.pop_back();
   return &worst_[static_cast<std::size_t>(at)].element;
 }

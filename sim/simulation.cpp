@@ -419,6 +419,14 @@ report::Report Simulation::run() {
   return impl_->run();
 }
 
+report::Report Simulation::unfinished(const Error& error) const {
+  report::Report report;
+  impl_->header(report);
+  report.ended = false;
+  report.diagnostics.push_back({"error", error.code(), error.message(), to_string(error.where())});
+  return report;
+}
+
 std::vector<std::byte> Simulation::output(const std::string& name, std::uint64_t* unwritten) const {
   const isa::Tensor& tensor = impl_->tensor(name);
   const core::GmTensor& place = impl_->placed[impl_->index(tensor)];

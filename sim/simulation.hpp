@@ -81,6 +81,9 @@ class Simulation {
   // let the run go on stand in Report::diagnostics.
   report::Report run();
 
+  // The report of a run that ended with this error: no figures, the error as its diagnostic.
+  report::Report unfinished(const Error& error) const;
+
   // The elements of an `out` or `inout` tensor after a run, row-major without padding. `unwritten`: how many
   // of its bytes the kernel never wrote (they hold poison).
   std::vector<std::byte> output(const std::string& tensor, std::uint64_t* unwritten = nullptr) const;

@@ -98,7 +98,8 @@ class Result:
             off = f"{closest['where']} is closest to its bound: {closest['error']:.4g} of {bound}"
             return f"passed: {check['elements']:,} elements, {off if closest['where'] else 'no finite element is off'}"
         worst = "".join(
-            f"; {one['tensor']}{one['index']}: got {one['got']}, expected {one['expected']}" for one in check["worst"][:1]
+            f"; {one['tensor']}{one['index']}: got {one['got']}, expected {one['expected']}"
+            for one in check["worst"][:1]
         )
         return f"failed: {check['mismatches']:,} of {check['elements']:,} elements differ{worst}"
 

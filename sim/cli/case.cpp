@@ -162,10 +162,17 @@ Expected expected_of(const CaseToSave& saved) {
 
 // --- reading -------------------------------------------------------------------------------------
 
+// Errors: those of the parser, for a value that is no object.
+const ordered_json& object_at(const ordered_json& json, const char* key) {
+  const ordered_json& value = json.at(key);
+  value.get_ref<const ordered_json::object_t&>();
+  return value;
+}
+
 std::map<std::string, std::string> files_of(const ordered_json& json, const char* key,
                                             const fs::path& folder) {
   std::map<std::string, std::string> files;
-  for (const auto& [name, file] : json.at(key).items())
+  for (const auto& [name, file] : object_at(json, key).items())
     files.emplace(name, (folder / file.get<std::string>()).string());
   return files;
 }
@@ -175,9 +182,9 @@ SavedCase from_json(const ordered_json& json, const fs::path& folder) {
   saved.kernel = (folder / json.at("kernel").get<std::string>()).string();
   saved.machine = (folder / json.at("machine").get<std::string>()).string();
   if (!is_binary(saved.kernel))
-    for (const auto& [name, value] : json.at("params").items())
+    for (const auto& [name, value] : object_at(json, "params").items())
       saved.params.emplace(name, value.get<std::int64_t>());
-  for (const auto& [name, value] : json.at("options").items())
+  for (const auto& [name, value] : object_at(json, "options").items())
     saved.options.emplace_back(name, value.get<std::string>());
   saved.inputs = files_of(json, kInputs, folder);
   saved.outputs = files_of(json, kOutputs, folder);

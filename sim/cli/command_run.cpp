@@ -223,7 +223,7 @@ class Run {
     return report;
   }
 
-  // A run that fails is a case, too.
+  // A run that fails is a case and has a report, too.
   report::Report run_or_keep(Simulation& simulation) {
     try {
       return simulation.run();
@@ -231,6 +231,7 @@ class Run {
       const Outcome outcome{exit_status(error.category()), error.code(), error.what(), {}};
       if (saved_) note_changes(outcome, simulation);
       if (case_) keep_failed(simulation, outcome);
+      if (arguments_.has(kJson)) write_unfinished(simulation.unfinished(error));
       throw;
     }
   }
@@ -242,6 +243,17 @@ class Run {
       case_->commit();
     } catch (const Error& error) {
       host_.note(fmt::format("the run is not saved: {}", error.what()));
+    }
+  }
+
+  void write_unfinished(report::Report report) {
+    report.options = said();
+    const std::string json = report::to_json(report).dump(kIndent) + "\n";
+    if (json_) {
+      json_->stage(json);
+      json_->commit();
+    } else {
+      host_.print(json);
     }
   }
 

@@ -135,6 +135,7 @@ struct Report {
   std::map<std::string, std::int64_t> params;
   std::vector<std::pair<std::string, std::string>> options;  // what else the run depends on
   std::string overflow_mode;
+  bool ended = true;  // false: there are no figures, and `diagnostics` says why
   std::uint64_t cores = 0;
   std::uint64_t cycles = 0;
   double time_us = 0;
@@ -155,7 +156,8 @@ struct Report {
   std::string simd_path;
 };
 
-// Refuses a report that contradicts itself: Error internal, naming the rule. Rules: every figure finite; busy
+// Refuses a report of an ended run that contradicts itself: Error internal, naming the rule. Rules: every
+// figure finite; busy
 // + stalls + idle = cycles * instances; utilisations in 0…1; time not below the lower bound.
 void self_check(const Report& report);
 

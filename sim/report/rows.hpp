@@ -38,6 +38,11 @@ constexpr Row<S, M> parts(std::string_view key, M S::*member) {
   return {key, member, "", "", nullptr};
 }
 
+template <class S, class M>
+constexpr Row<S, M> parts_if(bool (*stated)(const S&), std::string_view key, M S::*member) {
+  return {key, member, "", "", stated};
+}
+
 template <class S>
 struct Rows;  // list(): the tuple of rows of S
 
@@ -237,6 +242,7 @@ struct Rows<Diagnostic> {
 
 template <>
 struct Rows<Report> {
+  static bool ended(const Report& report) { return report.ended; }
   static constexpr auto list() {
     using T = Report;
     return std::tuple{
@@ -249,23 +255,27 @@ struct Rows<Report> {
         row("options", &T::options, "", "what else the run depended on, such as the data of an input"),
         row("overflow_mode", &T::overflow_mode, "",
             "what float results beyond the range become: inf, or saturate for the largest finite value"),
-        row("cores", &T::cores, "", "cores of the launch"),
-        row("cycles", &T::cycles, "cycles",
-            "from the start of the kernel until its last core ended, in the clock of the first program's "
-            "cores"),
-        row("time_us", &T::time_us, "us", "the same as time"),
-        row("dispatch_us", &T::dispatch_us, "us", "host to device, before time_us begins and not part of it"),
-        row("instructions", &T::instructions, "instructions", "instructions started, over all cores"),
-        row("flops", &T::flops, "operations",
-            "arithmetic of vector lanes, floats and integers, masked lanes left out; a multiply-add is 2"),
-        row("gflops", &T::gflops, "GFLOP/s", "flops / time_us"),
-        row("intensity", &T::intensity, "flop/byte", "flops / bytes read from and written to gm"),
-        parts("bound", &T::bound),
-        parts("memory", &T::memories),
-        parts("engines", &T::engines),
-        parts("hot_spots", &T::hot_spots),
-        parts("regions", &T::regions),
-        parts("check", &T::check),
+        row("ended", &T::ended, "",
+            "whether the run reached its end; if not, its figures are null and diagnostics says why"),
+        row_if(ended, "cores", &T::cores, "", "cores of the launch"),
+        row_if(ended, "cycles", &T::cycles, "cycles",
+               "from the start of the kernel until its last core ended, in the clock of the first program's "
+               "cores"),
+        row_if(ended, "time_us", &T::time_us, "us", "the same as time"),
+        row_if(ended, "dispatch_us", &T::dispatch_us, "us",
+               "host to device, before time_us begins and not part of it"),
+        row_if(ended, "instructions", &T::instructions, "instructions",
+               "instructions started, over all cores"),
+        row_if(ended, "flops", &T::flops, "operations",
+               "arithmetic of vector lanes, floats and integers, masked lanes left out; a multiply-add is 2"),
+        row_if(ended, "gflops", &T::gflops, "GFLOP/s", "flops / time_us"),
+        row_if(ended, "intensity", &T::intensity, "flop/byte", "flops / bytes read from and written to gm"),
+        parts_if(ended, "bound", &T::bound),
+        parts_if(ended, "memory", &T::memories),
+        parts_if(ended, "engines", &T::engines),
+        parts_if(ended, "hot_spots", &T::hot_spots),
+        parts_if(ended, "regions", &T::regions),
+        parts_if(ended, "check", &T::check),
         parts("diagnostics", &T::diagnostics),
         row("resolved_machine", &T::resolved_machine, "",
             "every key of the machine with its value, as docs/machines.md describes them")};
@@ -279,7 +289,8 @@ inline constexpr std::string_view kHostKey = "host";
 // The section that differs from run to run.
 constexpr auto host_rows() {
   return std::tuple{
-      row("seconds", &Report::host_seconds, "s", "wall-clock time of the simulation"),
+      row_if(&Rows<Report>::ended, "seconds", &Report::host_seconds, "s",
+             "wall-clock time of the simulation"),
       row("simd_path", &Report::simd_path, "", "code path of vector values; no value depends on it")};
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/systemc/stall_report.hpp"
+
 namespace npulab::systemc {
 
 Chip::Chip(Session& session, std::span<const Shared> programs, Listener listener,
@@ -97,30 +99,6 @@ std::int64_t Chip::count_of(const std::string& core_type) const {
   return count;
 }
 
-std::string Chip::places_of_release(core::SemaphoreId semaphore) const {
-  constexpr std::size_t kMostPlaces = 4;
-  std::vector<std::string> places;
-  const auto may_be = [](const core::Number& number, std::uint32_t value) {
-    return number.reg != isa::kNoRegister || number.value == value;
-  };
-  for (const Shared& program : programs_) {
-    for (std::uint32_t pc = 0; pc < program.program->ops.size(); ++pc) {
-      const core::MicroOp& op = program.program->ops[pc];
-      if (op.op != isa::Op::Release || !may_be(op.scalars[1], semaphore.core) ||
-          !may_be(op.scalars[2], semaphore.id))
-        continue;
-      const std::string place =
-          fmt::format("{} ({})", to_string(program.program->where(pc)), program.target->core_type);
-      if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
-    }
-  }
-  if (places.empty()) return "; no program holds a release of it";
-  std::string text = fmt::format("; {} stands at", isa::info(isa::Op::Release).mnemonic);
-  for (std::size_t i = 0; i < places.size() && i < kMostPlaces; ++i)
-    text += fmt::format("{} {}", i == 0 ? "" : ",", places[i]);
-  return places.size() > kMostPlaces ? text + " and elsewhere" : text;
-}
-
 void Chip::poll(std::uint64_t ps) {
   if (listener_.poll) listener_.poll(clock_.cycle(ps) - clock_.cycle(start_ps_), stored_);
 }
@@ -135,27 +113,17 @@ void Chip::region(const std::string& name, std::uint32_t core, std::uint64_t ps)
   regions_[core].mark(name, clock_.cycle(ps) - clock_.cycle(start_ps_));
 }
 
-void Chip::report_stall() const {
-  constexpr std::size_t kMostCores = 8;
+void Chip::report_stall() {
   std::string text = fmt::format("nothing can go on: {} of {} cores have not reached their end",
                                  cores_.size() - done_, cores_.size());
   if (arrived_ > 0)
     text += fmt::format("; {} of {} cores have arrived at sync_cores", arrived_, cores_.size());
-  std::size_t told = 0;
-  Where first;
-  for (const auto& core : cores_) {
-    if (core->front->done()) continue;
-    if (++told > kMostCores) continue;
-    std::vector<std::string> lines{core->front->standing()};
-    if (core->vector) lines.push_back(core->vector->standing());
-    if (core->matrix) lines.push_back(core->matrix->standing());
-    for (const auto& engine : core->engines) lines.push_back(engine->standing());
-    for (const std::string& line : lines)
-      if (!line.empty()) text += fmt::format("\n  {} {}", core->name(), line);
-    if (first.line == 0) first = core->front->where();
-  }
-  if (told > kMostCores) text += fmt::format("\n  and {} more cores", told - kMostCores);
-  throw Error(Category::stall, "stall", text, first);
+  const StallReport report(*this);
+  throw Error(Category::stall, "stall", text + report.standings() + report.circle(), report.first());
+}
+
+void Chip::give_up(const char* code, const std::string& why, const Where& where) {
+  throw Error(Category::stall, code, why + StallReport(*this).standings(), where);
 }
 
 }  // namespace npulab::systemc

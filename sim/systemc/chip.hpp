@@ -65,11 +65,11 @@ class Chip {
   // Core `number` of this type, null when the launch has none.
   CoreUnit* core_of(const std::string& core_type, std::int64_t number);
   std::int64_t count_of(const std::string& core_type) const;
-  // "; release stands at …": where programs may release a semaphore, for the report of a stall.
-  std::string places_of_release(core::SemaphoreId semaphore) const;
+  // Ends the run as a stall, with where everything stands.
+  [[noreturn]] void give_up(const char* code, const std::string& why, const Where& where);
 
  private:
-  [[noreturn]] void report_stall() const;
+  [[noreturn]] void report_stall();
 
   std::uint64_t next_start_ps(std::uint64_t now) const;
 

@@ -133,29 +133,25 @@ bool CoreUnit::drained() const {
          std::all_of(engines.begin(), engines.end(), [](const auto& engine) { return engine->drained(); });
 }
 
-std::string CoreUnit::waits_for(core::FlagId flag) const {
-  std::string text = fmt::format("waits for flag {}, which ", flags.name(flag));
-  if (const auto set = flags.last_set(flag))
-    return text + fmt::format("was last set at {} and taken since", to_string(*set));
-  text += "nothing has ever set";
-  for (std::uint32_t pc = 0; pc < shared.program->ops.size(); ++pc) {
-    const core::MicroOp& op = shared.program->ops[pc];
-    const bool same_engines =
-        op.op == isa::Op::SetFlag && op.engine_from == flag.source && op.engine == flag.destination;
-    const core::Number& id = op.scalars[2];
-    if (same_engines && (id.reg != isa::kNoRegister || id.value == flag.id))
-      return text + fmt::format("; set_flag stands at {}", to_string(shared.program->where(pc)));
+Standing standing_of(const QueueEntry& head, std::size_t queued) {
+  Standing result;
+  result.pc = head.pc;
+  result.count = queued;
+  if (head.kind == QueueEntry::Kind::wait) {
+    result.what = WaitFor::flag;
+    result.flag = head.flag;
+  } else if (head.kind == QueueEntry::Kind::acquire) {
+    result.what = WaitFor::semaphore;
+    result.semaphore = head.semaphore;
+    result.by = head.by;
   }
-  return text;
+  return result;
 }
 
-std::string CoreUnit::waits_for(core::SemaphoreId semaphore, std::uint32_t by) const {
-  const core::Semaphores& counts = chip.semaphores().counts();
-  std::string text = fmt::format("waits until semaphore {} is {}; it is {}, and ", semaphore.id, by,
-                                 counts.value(semaphore));
-  if (const auto last = counts.last_release(semaphore))
-    return text + fmt::format("was last released at {}", to_string(*last));
-  return text + "nothing has ever released it" + chip.places_of_release(semaphore);
+std::vector<const QueueEntry*> CoreUnit::pending(std::uint8_t engine) {
+  if (engine == isa::kScalarEngineIndex) return {};
+  if (engine == isa::kVectorEngineIndex) return vector ? vector->pending() : std::vector<const QueueEntry*>{};
+  return is_matrix(engine) ? matrix->pending() : dma(engine).pending();
 }
 
 std::string CoreUnit::name() const {

@@ -71,6 +71,9 @@ struct QueueEntry {
   std::uint64_t order = 0;  // instructions that the stream had met
 };
 
+// Of an engine that takes what is in its queue in order.
+Standing standing_of(const QueueEntry& head, std::size_t queued);
+
 class CoreUnit {
  public:
   CoreUnit(Chip& chip, Session& session, const Shared& shared, std::uint32_t number_in_program);
@@ -107,9 +110,8 @@ class CoreUnit {
   std::uint8_t last_engine() const;  // the one that was
   DmaEngine& dma(std::uint8_t engine);
   bool is_matrix(std::uint8_t engine) const { return matrix && engine == engines.size() + 2; }
-  // "waits for flag …" with the places that set it: of an engine that a stalled run left waiting.
-  std::string waits_for(core::FlagId flag) const;
-  std::string waits_for(core::SemaphoreId semaphore, std::uint32_t by) const;
+  // What an engine has not finished, the oldest first.
+  std::vector<const QueueEntry*> pending(std::uint8_t engine);
   // "core 3" for messages, with its type where the launch has several programs.
   std::string name() const;
   // The inputs of a buffer, by its space.

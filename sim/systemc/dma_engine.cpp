@@ -357,8 +357,8 @@ void DmaEngine::add_request(Batch& batch, std::uint64_t cycle) {
 
 bool DmaEngine::issue_requests() {
   if (cycle_ - unit_.start_cycle() > unit_.shared.max_cycles)
-    throw Error(
-        Category::stall, "cycle-limit",
+    unit_.chip.give_up(
+        "cycle-limit",
         fmt::format("a copy of {} is still under way in cycle {}, the limit of this run (--max-cycles)",
                     unit_.name(), unit_.shared.max_cycles),
         unit_.shared.program->where(in_flight_.back().entry.pc));
@@ -455,17 +455,26 @@ void DmaEngine::close(std::uint64_t cycle) {
   stats_.cycles.busy -= accounted_ - cycle;  // the interval of the last request may outlast the run
 }
 
-std::string DmaEngine::standing() const {
-  if (drained()) return {};
-  const std::string& name = unit_.shared.target->engines[engine_];
-  if (queue_.empty()) return fmt::format("{}: {} transfers under way", name, in_flight_.size());
-  const QueueEntry& entry = queue_.front();
-  const std::string where = to_string(unit_.shared.program->where(entry.pc));
-  if (entry.kind == QueueEntry::Kind::wait)
-    return fmt::format("{}: {}: {}", name, where, unit_.waits_for(entry.flag));
-  if (entry.kind == QueueEntry::Kind::acquire)
-    return fmt::format("{}: {}: {}", name, where, unit_.waits_for(entry.semaphore, entry.by));
-  return fmt::format("{}: {}: {} instructions queued", name, where, queue_.size());
+std::optional<Standing> DmaEngine::standing() const {
+  if (drained()) return std::nullopt;
+  if (!queue_.empty() && !issuing_) {
+    Standing result = standing_of(queue_.front(), queue_.size());
+    if (asked_ && !granted_ps_) result.what = WaitFor::inputs;
+    if (result.what != WaitFor::nothing || outstanding_.empty()) return result;
+  }
+  Standing result;
+  result.pc = in_flight_.front().entry.pc;
+  if (outstanding_.empty()) return result;
+  result.what = WaitFor::answers;
+  result.count = outstanding_.size();
+  return result;
+}
+
+std::vector<const QueueEntry*> DmaEngine::pending() const {
+  std::vector<const QueueEntry*> entries;
+  for (const Flight& flight : in_flight_) entries.push_back(&flight.entry);
+  for (const QueueEntry& entry : queue_) entries.push_back(&entry);
+  return entries;
 }
 
 }  // namespace npulab::systemc

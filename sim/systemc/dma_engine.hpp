@@ -44,7 +44,9 @@ class DmaEngine : public Process, private GmClient, private InputClient {
   // Books idle time up to the end of the run.
   void close(std::uint64_t cycle);
   void reset(std::uint64_t cycle);
-  std::string standing() const override;
+  std::optional<Standing> standing() const override;
+  // What it has not finished, the oldest first.
+  std::vector<const QueueEntry*> pending() const;
   // Bytes read from or written to each space, by number.
   const std::vector<std::uint64_t>& read_bytes() const { return read_bytes_; }
   const std::vector<std::uint64_t>& written_bytes() const { return written_bytes_; }

@@ -63,19 +63,18 @@ void FrontEnd::spend(std::uint64_t instructions) {
     unit_.chip.poll(clock.ps(timer_.cycle()));
   }
   if (timer_.cycle() - unit_.start_cycle() > unit_.shared.max_cycles)
-    throw Error(
-        Category::stall, "cycle-limit",
+    unit_.chip.give_up(
+        "cycle-limit",
         fmt::format("{} has not reached its end by cycle {}, the limit of this run: an endless loop, or a "
                     "run that needs a higher limit (--max-cycles)",
                     unit_.name(), unit_.shared.max_cycles),
         program_.where(pc_));
   if (alone_ >= kMostAlone)
-    throw Error(
-        Category::stall, "endless-stream",
-        fmt::format("{} has run {} instructions up to cycle {} without a transfer, a flag or its end: "
-                    "the loop here never ends",
-                    unit_.name(), instructions_, timer_.cycle()),
-        program_.where(pc_));
+    unit_.chip.give_up("endless-stream",
+                       fmt::format("{} has run {} instructions up to cycle {} without a transfer, a flag or "
+                                   "its end: the loop here never ends",
+                                   unit_.name(), instructions_, timer_.cycle()),
+                       program_.where(pc_));
 }
 
 // The stream waits at this instruction, for `engine`.
@@ -414,28 +413,37 @@ void FrontEnd::debug(const core::MicroOp& op) {
         program_.where(pc_));
 }
 
-std::string FrontEnd::standing() const {
-  const std::string where = to_string(program_.where(pc_));
+std::optional<Standing> FrontEnd::standing() const {
+  if (wait_ == Wait::done) return std::nullopt;
+  const core::MicroOp& op = program_.ops[pc_];
+  Standing result;
+  result.pc = pc_;
   switch (wait_) {
-    case Wait::done:
-      return {};
     case Wait::flag:
-      return fmt::format("front end: {}: {}", where, unit_.waits_for(flag_of(program_.ops[pc_])));
-    case Wait::semaphore: {
-      const core::MicroOp& op = program_.ops[pc_];
-      const core::SemaphoreId semaphore = semaphore_of(op);
-      return fmt::format("front end: {}: {}", where, unit_.waits_for(semaphore, amount_of(op, semaphore)));
-    }
+      result.what = WaitFor::flag;
+      result.flag = flag_of(op);
+      break;
+    case Wait::semaphore:
+      result.what = WaitFor::semaphore;
+      result.semaphore = semaphore_of(op);
+      result.by = amount_of(op, result.semaphore);
+      break;
     case Wait::room:
-      return fmt::format("front end: {}: waits for room in a full queue", where);
+      result.what = WaitFor::room;
+      result.engine = room_wanted_;
+      break;
     case Wait::engines:
-      return fmt::format("front end: {}: waits until its engines are done", where);
+      result.what = WaitFor::engines;
+      break;
     case Wait::cores:
-      return fmt::format("front end: {}: waits at sync_cores", where);
+      result.what = WaitFor::cores;
+      break;
     case Wait::nothing:
-      return fmt::format("front end: {}", where);
+    case Wait::done:
+      break;
   }
-  return {};
+  if (result.what == WaitFor::room && room_wanted_ == isa::kAllEngines) result.what = WaitFor::nothing;
+  return result;
 }
 
 }  // namespace npulab::systemc

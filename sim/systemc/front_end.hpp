@@ -29,7 +29,7 @@ class FrontEnd : public Process {
   std::uint64_t waited_for_semaphores() const { return waited_for_semaphores_; }
   std::uint64_t instructions() const { return instructions_; }
   std::uint64_t block_flops() const { return block_flops_; }
-  std::string standing() const override;
+  std::optional<Standing> standing() const override;
   Where where() const { return program_.where(pc_); }
 
   // An engine's queue has room again since `cycle`.
@@ -37,6 +37,7 @@ class FrontEnd : public Process {
   // The barrier of all cores opened in `cycle`.
   void released(std::uint64_t cycle);
   bool at_barrier() const { return wait_ == Wait::cores; }
+  bool in_step(std::uint8_t engine) const;  // runs in this stream
 
  private:
   enum class Wait : std::uint8_t { nothing, flag, semaphore, room, engines, cores, done };
@@ -83,7 +84,6 @@ class FrontEnd : public Process {
   void turn_loops();
   // Waits; returns the cycles that it took.
   std::uint64_t hold(std::uint64_t cycle, report::Stall cause, std::uint8_t engine);
-  bool in_step(std::uint8_t engine) const;  // runs in this stream
   void spend(std::uint64_t instructions);
 
   CoreUnit& unit_;

@@ -45,7 +45,6 @@ class InputArbiter : public Process {
   void reset() { waiting_.clear(); }
   void request(Request request);
   void free(const std::vector<InputSlot*>& slots, std::uint64_t ps);
-  std::string standing() const override { return {}; }
 
  private:
   void step() override;

@@ -195,16 +195,15 @@ report::EngineCycles MatrixEngine::cycles(std::uint64_t cycle) const {
   return all;
 }
 
-std::string MatrixEngine::standing() const {
-  if (queue_.empty()) return {};
-  const QueueEntry& entry = queue_.front();
-  const std::string where = to_string(unit_.shared.program->where(entry.pc));
-  if (entry.kind == QueueEntry::Kind::wait)
-    return fmt::format("{}: {}: {}", config::kMatrixEngine, where, unit_.waits_for(entry.flag));
-  if (entry.kind == QueueEntry::Kind::acquire)
-    return fmt::format("{}: {}: {}", config::kMatrixEngine, where,
-                       unit_.waits_for(entry.semaphore, entry.by));
-  return fmt::format("{}: {}: {} instructions queued", config::kMatrixEngine, where, queue_.size());
+std::optional<Standing> MatrixEngine::standing() const {
+  if (queue_.empty()) return std::nullopt;
+  return standing_of(queue_.front(), queue_.size());
+}
+
+std::vector<const QueueEntry*> MatrixEngine::pending() const {
+  std::vector<const QueueEntry*> entries;
+  for (const QueueEntry& entry : queue_) entries.push_back(&entry);
+  return entries;
 }
 
 }  // namespace npulab::systemc

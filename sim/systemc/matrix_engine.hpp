@@ -37,7 +37,9 @@ class MatrixEngine : public Process {
   report::EngineCycles cycles(std::uint64_t cycle) const;
   const MatrixStats& stats() const { return stats_; }
   void reset(std::uint64_t cycle);
-  std::string standing() const override;
+  std::optional<Standing> standing() const override;
+  // What it has not finished, the oldest first.
+  std::vector<const QueueEntry*> pending() const;
 
  private:
   void step() override;

@@ -4,11 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <systemc>
 
 #include "sim/core/clock.hpp"
 #include "sim/systemc/session.hpp"
+#include "sim/systemc/standing.hpp"
 
 namespace npulab::systemc {
 
@@ -21,8 +22,8 @@ class Process : public sc_core::sc_module {
   void wake_at(std::uint64_t cycle) { wake_at_ps(clock.ps(cycle)); }
   void wake() { wake_at_ps(0); }
 
-  // One line for the report of a stall: where it stands and what it waits for; empty when it is done.
-  virtual std::string standing() const = 0;
+  // Where it stands and what it waits for; nothing when it is done.
+  virtual std::optional<Standing> standing() const { return std::nullopt; }
 
  protected:
   virtual void step() = 0;

@@ -33,7 +33,6 @@ class SemaphoreBank : public Process {
   void release(core::Semaphores::Release release);
   // An engine waits for one acquisition at a time.
   void acquire(core::Semaphores::Acquire acquire, SemaphoreClient& client);
-  std::string standing() const override { return {}; }
 
  private:
   void step() override;

@@ -215,15 +215,15 @@ void VectorEngine::run_ub(QueueEntry& entry) {
   pop(start);
 }
 
-std::string VectorEngine::standing() const {
-  if (queue_.empty()) return {};
-  const QueueEntry& entry = queue_.front();
-  const std::string where = to_string(unit_.shared.program->where(entry.pc));
-  if (entry.kind == QueueEntry::Kind::wait)
-    return fmt::format("vector: {}: {}", where, unit_.waits_for(entry.flag));
-  if (entry.kind == QueueEntry::Kind::acquire)
-    return fmt::format("vector: {}: {}", where, unit_.waits_for(entry.semaphore, entry.by));
-  return fmt::format("vector: {}: {} instructions queued", where, queue_.size());
+std::optional<Standing> VectorEngine::standing() const {
+  if (queue_.empty()) return std::nullopt;
+  return standing_of(queue_.front(), queue_.size());
+}
+
+std::vector<const QueueEntry*> VectorEngine::pending() const {
+  std::vector<const QueueEntry*> entries;
+  for (const QueueEntry& entry : queue_) entries.push_back(&entry);
+  return entries;
 }
 
 }  // namespace npulab::systemc

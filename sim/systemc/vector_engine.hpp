@@ -25,7 +25,9 @@ class VectorEngine : public Process {
   std::uint64_t read_bytes() const { return read_bytes_; }  // of the vector buffer, UB form
   std::uint64_t written_bytes() const { return written_bytes_; }
   void reset(std::uint64_t cycle);
-  std::string standing() const override;
+  std::optional<Standing> standing() const override;
+  // What it has not finished, the oldest first.
+  std::vector<const QueueEntry*> pending() const;
 
  private:
   // What an operation of the UB form wrote lately, for reads that must wait for it.

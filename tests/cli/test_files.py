@@ -168,7 +168,7 @@ def writers(kernel: Path, tmp_path: Path) -> dict[str, list[str | Path]]:
 
 
 @pytest.mark.parametrize("what", ["binary", "text", "report", "results", "baseline"])
-def test_tr_04_every_writer_keeps_the_old_file_on_a_full_disk(
+def test_every_writer_keeps_the_old_file_on_a_full_disk(
     what: str, writers: dict[str, list[str | Path]], folder: Path
 ) -> None:
     target = folder / "target"

@@ -89,9 +89,9 @@ def folder(tmp_path: Path) -> Path:
 
 def seen(folder: Path, *words: str) -> tuple[int, str, str, dict[str, bytes]]:
     """What a call says, prints and writes, without wall-clock figures and without the words that it was given."""
-    before = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    before = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     result = npulab(*words, cwd=folder)
-    after = {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    after = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     written = {name: content for name, content in after.items() if before.get(name) != content}
     out = re.sub(r'simulated in .*|"seconds": .*|^ *npulab run .*|"command": .*', "", result.out, flags=re.MULTILINE)
     return result.status, out, result.err, written

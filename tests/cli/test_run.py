@@ -364,7 +364,7 @@ def test_stall_is_status_3_and_says_where(tmp_path: Path) -> None:
     message = refused("run", kernel, *TINY, "--json", path, status=3)
     assert message.startswith("npulab: stalled[")
     assert "stall.npu:2" in message
-    assert not path.exists()
+    assert json.loads(path.read_text(encoding="utf-8"))["ended"] is False
 
 
 def test_failed_assertion_is_status_1(tmp_path: Path) -> None:
@@ -411,3 +411,36 @@ def test_interrupt_ends_with_a_clear_line(tmp_path: Path) -> None:
     assert out == ""
     assert err == "npulab: interrupted; the run was not finished and nothing was written\n"
     assert list(tmp_path.iterdir()) == [kernel]
+
+
+# SY-13: the end of a stalled run is no time.
+@pytest.mark.parametrize("limit", [(), ("--max-cycles", "5000")])
+def test_sy_13_a_stalled_run_as_data(limit: tuple[str, ...], tmp_path: Path) -> None:
+    kernel, path = tmp_path / "stall.npu", tmp_path / "report.json"
+    kernel.write_text(LONG if limit else STALL, encoding="utf-8")
+    words: tuple[str | Path, ...] = ("run", kernel, *TINY, *limit)
+    result = npulab(*words, "--json", "-")
+    assert result.status == 3
+    data = json.loads(result.out)
+    assert data["ended"] is False
+    assert data["cycles"] is None
+    assert data["time_us"] is None
+    assert data["kernel"] == ("long" if limit else "stall")
+    assert data["options"]["command"].startswith("npulab run ")
+    (finding,) = data["diagnostics"]
+    assert finding["code"] == ("cycle-limit" if limit else "stall")
+    assert finding["message"].splitlines()[0] in result.err
+    assert finding["where"].startswith(f"{kernel}:")
+    refused(*words, "--json", path, status=3)
+    assert stable(json.loads(path.read_text(encoding="utf-8"))) == stable(data)
+    assert report(*GEMV)["ended"] is True
+
+
+def test_a_run_that_an_assertion_ended_as_data(tmp_path: Path) -> None:
+    kernel = tmp_path / "no.npu"
+    kernel.write_text(".kernel no\n  assert 1, 2\n  end\n", encoding="utf-8")
+    result = npulab("run", kernel, *TINY, "--json", "-")
+    assert result.status == 1
+    data = json.loads(result.out)
+    assert data["ended"] is False
+    assert data["diagnostics"][0]["code"] == "assertion"

@@ -14,6 +14,7 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from support import BUILD, ROOT, shipped
 
@@ -33,7 +34,7 @@ UNREACHABLE = {
 SOURCES = shipped("sim/simulation.cpp", "sim/core/*.cpp", "sim/systemc/*.cpp", "sim/values/*.cpp")
 CODE = r'"([a-z0-9]+(?:-[a-z0-9]+)*)"'
 FINDING = re.compile(rf'Severity::\w+,\s*(?:[\w.]+ \? "([a-z-]+)"\s*: )?{CODE}|\{{"warning", {CODE}')
-REFUSAL = re.compile(rf"Category::(?:verdict|stall),\s*{CODE}")
+REFUSAL = re.compile(rf"(?:Category::(?:verdict|stall),|\bgive_up\()\s*{CODE}")
 PASSED_ON = re.compile(r"Category::verdict,\s*code\b")
 REFUSED = re.compile(rf"\brefuse\(\s*{CODE}")
 
@@ -91,8 +92,9 @@ def told(kernel: str, level: str = "full", *options: str) -> Told:
     result = subprocess.run(
         [*words, f"--sanitize={level}", *options], cwd=FOLDER, capture_output=True, text=True, check=False, timeout=60
     )
-    if result.stdout:
-        findings = json.loads(result.stdout)["diagnostics"]
+    report: dict[str, Any] = json.loads(result.stdout) if result.stdout else {}
+    if report.get("ended"):
+        findings = report["diagnostics"]
         return Told(
             result.returncode,
             tuple(

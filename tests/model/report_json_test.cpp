@@ -101,6 +101,19 @@ TEST(ReportJson, WhatAWrongElementHoldsMayBeNoNumber) {
   EXPECT_EQ(ordered_json::parse(json.dump()), json);
 }
 
+TEST(ReportJson, SY_13_a_run_without_an_end_has_no_figures) {
+  Report report = sound_report();
+  report.ended = false;
+  const ordered_json json = to_json(report);
+  EXPECT_EQ(json.at("ended"), false);
+  for (const char* key : {"cores", "cycles", "time_us", "dispatch_us", "instructions", "flops", "gflops",
+                          "intensity", "bound", "memory", "engines", "hot_spots", "regions", "check"})
+    EXPECT_TRUE(json.at(key).is_null()) << key;
+  EXPECT_EQ(at(json, "/kernel"), "gemv/example");
+  EXPECT_EQ(at(json, "/diagnostics/0/code"), "never-written");
+  EXPECT_TRUE(at(json, "/host/seconds").is_null());
+}
+
 TEST(ReportJson, HostSectionIsLastAndCanBeLeftOut) {
   const ordered_json with = to_json(sound_report());
   EXPECT_EQ(std::prev(with.end()).key(), "host");
