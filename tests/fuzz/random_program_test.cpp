@@ -8,106 +8,27 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
 
 #include "sim/values/simd.hpp"
-#include "tests/fuzz/plain_interpreter.hpp"
 #include "tests/fuzz/random_program.hpp"
-#include "tests/sanitized.hpp"
-#include "tests/simulator/run_helper.hpp"
+#include "tests/fuzz/random_run.hpp"
 
 namespace npulab {
 namespace {
 
 using test::Bytes;
-using Inputs = std::map<std::string, Bytes>;
-
-struct Seeds {
-  std::uint64_t first = 1;
-  std::uint64_t last = test::kSanitized ? 150 : 500;
-  bool usual = true;
-};
-
-Seeds seeds() {
-  Seeds result;
-  const char* const given = std::getenv("NPULAB_SEEDS");
-  if (given == nullptr) return result;
-  const std::string text = given;
-  const std::size_t dots = text.find("..");
-  result.usual = false;
-  const auto read = [&](std::size_t from, std::size_t to, std::uint64_t& value) {
-    return std::from_chars(text.data() + from, text.data() + to, value).ptr == text.data() + to && from < to;
-  };
-  if (dots == std::string::npos || !read(0, dots, result.first) || !read(dots + 2, text.size(), result.last))
-    throw std::invalid_argument("NPULAB_SEEDS is FIRST..LAST, not " + text);
-  return result;
-}
-
-struct Outcome {
-  std::string error;  // code and message, empty for none
-  Category category = Category::verdict;
-  std::string report;
-  std::uint64_t cycles = 0;
-  std::string findings;
-  Bytes y;
-};
-
-Outcome outcome(const config::Machine& machine, const std::string& text, SimulationOptions options,
-                const Inputs& inputs) {
-  Outcome result;
-  options.cores = test::kRandomCores;
-  options.max_cycles = 10'000'000;
-  try {
-    test::Run run = test::run(machine, text, std::move(options), inputs);
-    result.report = report::to_json(run.report, false).dump(1);
-    result.cycles = run.report.cycles;
-    for (const auto& one : run.report.diagnostics) result.findings += one.message + "\n";
-    result.y = run.outputs.at("y");
-  } catch (const Error& error) {
-    result.error = error.code() + ": " + error.what();
-    result.category = error.category();
-  }
-  return result;
-}
-
-std::vector<config::Machine> machines() {
-  std::vector<config::Machine> all{test::machine("tiny"), test::machine("edge"), test::machine("tiny_ub"),
-                                   test::machine("ascend910_opsblas")};
-  all.push_back(
-      test::machine("tiny", {"core_types.core.vector.queue_depth=3", "core_types.core.dma.mte2.queue_depth=1",
-                             "core_types.core.sync.flag_latency_cycles=9", "gm.latency_ns=3"}));
-  all.push_back(test::machine(
-      "edge", {"core_types.core.vector.issue_width=1", "core_types.core.sync.flag_latency_cycles=0",
-               "core_types.core.dma.mte3.queue_depth=1", "core_types.core.matrix.dataflow=output_stationary",
-               "gm.model=ideal", "numerics.overflow=saturate"}));
-  return all;
-}
-
-// Half of A is any bytes, the other half reads as moderate numbers in every float type.
-Inputs random_inputs(std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  Inputs inputs{{"A", Bytes(test::kSourceBytes)}, {"y", Bytes(test::kPart * test::kRandomCores)}};
-  for (auto& [name, bytes] : inputs)
-    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random() & 0xffU);
-  Bytes& a = inputs.at("A");
-  for (std::size_t i = a.size() / 2; i < a.size(); i += 2)
-    a[i + 1] = static_cast<std::byte>((random() & 0x80U) | (0x38U + random() % 8));
-  return inputs;
-}
-
-Bytes interpreted(const config::Machine& machine, const std::string& text, const Inputs& inputs) {
-  const isa::Target target = config::make_target(machine);
-  const isa::Kernel kernel = test::assemble(text, machine);
-  test::PlainInterpreter plain(machine, target, kernel, test::kRandomCores);
-  for (const auto& [name, bytes] : inputs) plain.tensor(name) = bytes;
-  plain.run();
-  return plain.tensor("y");
-}
+using test::Inputs;
+using test::interpreted;
+using test::machines;
+using test::Outcome;
+using test::outcome;
+using test::random_inputs;
+using test::Seeds;
+using test::seeds;
 
 // Whether a run ends well and leaves other bytes than the interpreter does.
 bool differs(const config::Machine& machine, const std::string& text, const Inputs& inputs) {
