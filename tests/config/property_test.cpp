@@ -96,7 +96,7 @@ std::optional<KeyInfo> info_of(const std::string& path) {
   return found;
 }
 
-class Spoil : public testing::TestWithParam<const char*> {
+class Spoil : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     lines_ = lines_of(to_yaml(load_machine(GetParam(), with())));
@@ -260,8 +260,14 @@ TEST_P(Spoil, wrong_type_section_or_list) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Machines, Spoil, testing::Values("tiny", "tiny_ub", "edge", "ascend910_opsblas"),
-                         [](const auto& machine) { return std::string(machine.param); });
+std::vector<std::string> shipped_machines() {
+  std::vector<std::string> names;
+  for (const MachineInfo& machine : list_machines({configs()})) names.push_back(machine.name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, Spoil, testing::ValuesIn(shipped_machines()),
+                         [](const auto& machine) { return machine.param; });
 
 }  // namespace
 }  // namespace npulab::config
