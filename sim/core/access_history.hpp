@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <memory_resource>
 
 namespace npulab::core {
 
@@ -47,13 +49,17 @@ class AccessHistory {
       return writer == other.writer && readers == other.readers;
     }
   };
-  using Stretches = std::map<std::uint64_t, Stretch>;  // by first byte, disjoint
+  using Stretches = std::pmr::map<std::uint64_t, Stretch>;  // by first byte, disjoint
 
   Stretches::iterator cut(std::uint64_t at);
+  void cut(Stretches::iterator stretch, std::uint64_t at);
   void join_left(Stretches::iterator stretch);
   static void read(Stretch& stretch, const Access& access, const Ordered& ordered);
 
-  Stretches stretches_;
+  // Stretches come and go with every access: their memory is kept.
+  std::unique_ptr<std::pmr::memory_resource> pool_ =
+      std::make_unique<std::pmr::unsynchronized_pool_resource>();
+  Stretches stretches_{pool_.get()};
 };
 
 }  // namespace npulab::core

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace npulab::core {
@@ -114,15 +115,14 @@ void Races::judge(const Pipe& pipe, const Open& open) {
   const Access access{stream,    pipe.known[stream], moment.pc,
                       moment.ps, moment.order,       open.kind == Kind::write};
   const std::uint32_t own = streams_[stream].pipe;
-  memory(open.place)
-      .add(
-          access, open.first, open.end,
-          [&](const Access& before) {
-            return streams_[before.stream].pipe == own || before.epoch <= pipe.known[before.stream];
-          },
-          [&](const Access& before, std::uint64_t first, std::uint64_t end) {
-            report(before, access, open.place, std::max(first, open.first), std::min(end, open.end));
-          });
+  // By reference: a std::function that holds more takes memory for each access.
+  const auto ordered = [&](const Access& before) {
+    return streams_[before.stream].pipe == own || before.epoch <= pipe.known[before.stream];
+  };
+  const auto found = [&](const Access& before, std::uint64_t first, std::uint64_t end) {
+    report(before, access, open.place, std::max(first, open.first), std::min(end, open.end));
+  };
+  memory(open.place).add(access, open.first, open.end, std::cref(ordered), std::cref(found));
 }
 
 void Races::learn(Pipe& pipe, const Knowledge& knowledge) {
