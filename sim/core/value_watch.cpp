@@ -194,23 +194,16 @@ void ValueWatch::look(const DecodedProgram& program, std::uint32_t pc, const Mic
   }
 }
 
-// Sources may be dst itself: what they held is kept.
+// A source that is dst itself is looked at as it was.
 void ValueWatch::run(const DecodedProgram& program, std::uint32_t pc, const MicroOp& op, CoreState& state,
                      std::byte* dst, const std::byte* a, const std::byte* b, const std::byte* c,
                      std::uint32_t lanes) {
-  const auto keep = [](std::vector<std::byte>& to, const std::byte* from, std::size_t n) {
-    if (from != nullptr) to.assign(from, from + n);
-    return from == nullptr ? nullptr : to.data();
-  };
-  const DType source = source_type(op);
-  const auto bytes = [](DType type, std::size_t count) { return (count * isa::bits(type) + 7) / 8; };
-  const std::size_t sources = std::size_t{lanes} * (op.format == Format::DotTernary ? 4 : 1);
-  keep(old_, dst, bytes(op.type, lanes));
-  const std::byte* old_a = keep(a_, a, bytes(source, sources));
-  const bool binary = op.format != Format::Unary && op.format != Format::Convert;
-  const std::byte* old_b = binary ? keep(b_, b, bytes(source, op.broadcast != 0 ? 1 : sources)) : nullptr;
+  const std::size_t bytes = (std::size_t{lanes} * isa::bits(op.type) + 7) / 8;
+  if (old_.size() < bytes) old_.resize(bytes);
+  std::memcpy(old_.data(), dst, bytes);
   op.lane(dst, a, b, c, lanes);
-  look(program, pc, op, state, {dst, old_.data(), old_a, old_b, lanes});
+  const auto before = [&](const std::byte* source) { return source == dst ? old_.data() : source; };
+  look(program, pc, op, state, {dst, old_.data(), before(a), before(b), lanes});
 }
 
 void ValueWatch::look(const DecodedProgram& program, std::uint32_t pc, CoreState& state,

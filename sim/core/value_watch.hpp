@@ -59,7 +59,7 @@ class ValueWatch {
 
   std::vector<Counts> counts_;  // by pc
   std::vector<Produced> produced_;
-  std::vector<std::byte> old_, a_, b_;
+  std::vector<std::byte> old_;  // what dst held
 };
 
 // Whether one of `count` elements is NaN or infinite; never for integers.
