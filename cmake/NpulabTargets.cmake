@@ -1,6 +1,6 @@
 # npulab_layer(NAME SOURCES... ) makes the static library npulab_NAME of one layer, with the project's flags.
-# npulab_test(NAME [COST N] LIBRARIES...) makes the test program of tests/NAME out of every *_test.cpp in it; ctest starts
-# those of the highest cost first.
+# npulab_test(NAME [COST N] [SAMPLED] LIBRARIES...) makes the test program of tests/NAME out of every *_test.cpp in it; ctest
+# starts those of the highest cost first. With NPULAB_SAMPLE=N in the environment, of SAMPLED ones every N-th test runs.
 # npulab_pytest(NAME) runs the pytest suite tests/NAME.
 # Every ctest entry leaves NPULAB_RESULTS/NAME.xml, from which ./dev test counts.
 set(NPULAB_RESULTS ${PROJECT_BINARY_DIR}/results)
@@ -36,7 +36,7 @@ function(npulab_test name)
   if(NOT sources)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "COST" "" COST 1 ${ARGN})
+  cmake_parse_arguments(ARG "SAMPLED" "COST" "" COST 1 ${ARGN})
   add_executable(npulab_test_${name} ${sources})
   # gtest_main stands before every other library: libsystemc exports a main of its own that would run no test.
   target_link_libraries(npulab_test_${name} PRIVATE GTest::gtest_main GTest::gmock GTest::gtest ${ARG_UNPARSED_ARGUMENTS}
@@ -45,6 +45,11 @@ function(npulab_test name)
   add_test(NAME ${name} COMMAND npulab_test_${name} --gtest_brief=1 --gtest_output=xml:${NPULAB_RESULTS}/${name}.xml
            WORKING_DIRECTORY ${PROJECT_BINARY_DIR})
   set_tests_properties(${name} PROPERTIES LABELS gtest COST ${ARG_COST})
+  if(ARG_SAMPLED AND DEFINED ENV{NPULAB_SAMPLE})
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=$ENV{NPULAB_SAMPLE};GTEST_SHARD_INDEX=0")
+  endif()
+  # Most of a test is compiled once and run once: the libraries are what must be fast.
+  target_compile_options(npulab_test_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
 endfunction()
 
 function(npulab_pytest name)
