@@ -70,18 +70,33 @@ class MachineChecker {
                            : "matrix unit with buffers of its own (kind cube or systolic)"));
       return;
     }
-    const MatrixLimits& matrix = *target_.matrix;
-    if (matrix.shape(in_.type, in_.type2) == nullptr) {
-      std::string legal;
-      for (const MatrixShape& one : matrix.types)
-        legal += fmt::format("{}{}{}", legal.empty() ? "" : ", ", name(one.a),
-                             one.a == one.b ? "" : fmt::format(".{}", name(one.b)));
+    matrix_types();
+    if (row_.format == Format::SparseProduct) sparse_form();
+    if (!tile) matrix_operands();
+  }
+
+  void matrix_types() {
+    const Operand* const wanted = in_.mod(Mod::shape);
+    const bool known = target_.matrix->shape(in_.type, in_.type2) != nullptr;
+    if (known && (wanted == nullptr || tile_of(in_, target_) != nullptr)) return;
+    std::string legal;
+    for (const MatrixShape& one : target_.matrix->types) {
+      const bool same = one.a == in_.type && one.b == (in_.type2 == DType::none ? in_.type : in_.type2);
+      if (known && !same) continue;
+      std::string text(name(one.a));
+      if (one.a != one.b) text += fmt::format(".{}", name(one.b));
+      if (known) text = tile_name(one.code());
+      if (fmt::format(", {},", legal).find(fmt::format(", {},", text)) == std::string::npos)
+        legal += fmt::format("{}{}", legal.empty() ? "" : ", ", text);
+    }
+    if (known)
+      say({}, "tile-shape",
+          fmt::format("{}: the matrix unit of {} has no tile {} of these types; it has {}", mnemonic(in_),
+                      machine(), tile_name(wanted->imm), legal));
+    else
       say({PartKind::type, 0}, "illegal-type",
           fmt::format("{}: the matrix unit of {} does not know these types; it knows {}", mnemonic(in_),
                       machine(), legal));
-    }
-    if (row_.format == Format::SparseProduct) sparse_form();
-    if (!tile) matrix_operands();
   }
 
   void sparse_form() {
@@ -178,8 +193,8 @@ class MachineChecker {
       return;
     }
     const unsigned aligned = std::max(1U, target_.operation_bits / std::max(1U, target_.register_bits));
-    const unsigned bytes = slot_bytes(row_, index, in_.type, in_.type2, target_);
-    const unsigned count = std::max(1U, bytes * 8 / std::max(1U, target_.register_bits));
+    const unsigned bytes = slot_bytes(in_, index, target_);
+    const unsigned count = slot_registers(in_, index, target_);
     if (value.reg % aligned != 0) {
       const unsigned below = value.reg / aligned * aligned;
       say(part, "register-alignment",
@@ -285,6 +300,9 @@ class MachineChecker {
     const Part part{PartKind::modifier, index};
     const ModInfo& rule = info(value.mod);
     if (value.value.kind == OperandKind::sreg) scalar_register(part, value.value.reg);
+    if (value.mod == Mod::engine && value.value.imm >= static_cast<std::int64_t>(target_.engines.size()))
+      say(part, "unknown-engine",
+          fmt::format("engine {}: {} has {}", value.value.imm, machine(), target_.engines.size()));
     const bool of_views = value.mod >= Mod::repeat && value.mod <= Mod::b_repeat;
     if (of_views && target_.form == OperandForm::registers)
       say(part, "operand-form",
@@ -331,21 +349,38 @@ class MachineChecker {
   void copy() {
     const std::uint8_t to = in_.operands[0].space;
     const std::uint8_t from = in_.operands[1].space;
-    std::string legal;
+    std::string all;
+    std::string engines;
+    std::size_t count = 0;
     for (const CopyPath& path : target_.paths) {
-      if (path.from == from && path.to == to) {
-        layout(path);
-        post(path);
-        other_cores(path);
-        return;
-      }
-      legal += fmt::format("{}{} → {} ({})", legal.empty() ? "" : ", ", space_name(target_, path.from),
-                           space_name(target_, path.to), engine_name(target_, path.engine));
+      const std::string engine = engine_name(target_, path.engine);
+      all += fmt::format("{}{} → {} ({})", all.empty() ? "" : ", ", space_name(target_, path.from),
+                         space_name(target_, path.to), engine);
+      if (path.from != from || path.to != to) continue;
+      engines += fmt::format("{}{}", count++ == 0 ? "" : ", ", engine);
     }
-    say({}, "copy-path",
-        fmt::format("{} has no path {} → {}; it has {}", machine(), space_name(target_, from),
-                    space_name(target_, to), legal.empty() ? "none" : legal));
+    const Operand* const named_engine = in_.mod(Mod::engine);
+    if (const CopyPath* path = path_of(in_, target_)) {
+      if (count > 1 && named_engine == nullptr)
+        say({}, "several-engines",
+            fmt::format("path {} → {} of {} is one of {}: say which copies, as in {{engine={}}}",
+                        space_name(target_, from), space_name(target_, to), machine(), engines,
+                        engine_name(target_, path->engine)));
+      layout(*path);
+      post(*path);
+      other_cores(*path);
+    } else if (count > 0) {
+      say({}, "copy-path",
+          fmt::format("{} of {} has no path {} → {}; {} has", engine_name(target_, index_of(*named_engine)),
+                      machine(), space_name(target_, from), space_name(target_, to), engines));
+    } else {
+      say({}, "copy-path",
+          fmt::format("{} has no path {} → {}; it has {}", machine(), space_name(target_, from),
+                      space_name(target_, to), all.empty() ? "none" : all));
+    }
   }
+
+  static std::uint8_t index_of(const Operand& engine) { return static_cast<std::uint8_t>(engine.imm); }
 
   std::string named(const CopyPath& path) const {
     return fmt::format("the path {} → {} ({}) of {}", space_name(target_, path.from),

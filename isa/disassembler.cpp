@@ -13,6 +13,7 @@
 #include "isa/directives.hpp"
 #include "isa/syntax.hpp"
 #include "isa/table.hpp"
+#include "isa/tile.hpp"
 
 namespace npulab::isa {
 
@@ -66,6 +67,9 @@ class Writer {
   std::string modifier(const ModValue& value) const {
     if (const Enumeration* names = enumeration(value.mod))
       return std::string(names->names[static_cast<std::size_t>(value.value.imm)]);
+    if (info(value.mod).kind == ModKind::tile) return tile_name(value.value.imm);
+    if (info(value.mod).kind == ModKind::engine)
+      return engine_name(target_, static_cast<std::uint8_t>(value.value.imm));
     return value.value.kind == OperandKind::sreg ? fmt::format("s{}", value.value.reg)
                                                  : integer(value.value.imm);
   }

@@ -86,6 +86,8 @@ enum class Mod : std::uint8_t {
   cores,
   core_step,
   by,
+  shape,
+  engine,
   kCount
 };
 inline constexpr std::size_t kModCount = static_cast<std::size_t>(Mod::kCount);

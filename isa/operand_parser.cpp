@@ -9,6 +9,7 @@
 
 #include "isa/expression.hpp"
 #include "isa/syntax.hpp"
+#include "isa/tile.hpp"
 
 namespace npulab::isa {
 
@@ -302,6 +303,17 @@ std::vector<ParsedModifier> OperandParser::modifiers(const InstructionInfo& row)
                      fmt::format("'{}' is no {}; {}", spelled(choice.text), names->noun, info(*mod).meaning),
                      choice.column);
       parsed.value.value = make(OperandKind::imm, found - names->names.begin());
+    } else if (info(*mod).kind == ModKind::tile) {
+      const Token& tile = cursor_.identifier("a tile, as m4k8n4", kModifierForm);
+      const auto code = tile_named(tile.text);
+      if (!code)
+        cursor_.fail("unknown-tile",
+                     fmt::format("'{}' is no tile; write m, k and n (1…{}) as in m4k8n4", spelled(tile.text),
+                                 kMostTileSize),
+                     tile.column);
+      parsed.value.value = make(OperandKind::imm, *code);
+    } else if (info(*mod).kind == ModKind::engine) {
+      parsed.value.value = make(OperandKind::imm, engine().reg);
     } else if (auto reg = register_operand()) {
       parsed.value.value = *reg;
     } else {

@@ -186,15 +186,15 @@ std::string modifier_chapter() {
   std::string text = "## Modifiers\n\n| modifier | value | range | meaning |\n|---|---|---|---|\n";
   for (std::size_t i = 0; i < kModCount; ++i) {
     const ModInfo& row = info(static_cast<Mod>(i));
-    const Enumeration* names = enumeration(row.mod);
+    const std::string_view word = noun(row.mod);
     const bool any = row.min == INT64_MIN && row.max == INT64_MAX;
     text += fmt::format("| `{}` | {} | {} | {} |\n", row.name,
-                        names != nullptr      ? fmt::format("a {}", names->noun)
+                        !word.empty()         ? fmt::format("a {}", word)
                         : row.may_be_register ? "an integer or a scalar register"
                                               : "an integer",
-                        names != nullptr ? ""
-                        : any            ? "64 bits"
-                                         : fmt::format("{}…{}", row.min, row.max),
+                        !word.empty() ? ""
+                        : any         ? "64 bits"
+                                      : fmt::format("{}…{}", row.min, row.max),
                         row.meaning);
   }
   return text + "\n";

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "isa/tile.hpp"
+
 namespace npulab::isa {
 
 namespace {
@@ -130,10 +132,11 @@ constexpr std::array kSparseMods{Mod::accumulate,  Mod::hold,    Mod::structured
                                  Mod::transpose_b, Mod::a_pitch, Mod::b_pitch,    Mod::c_pitch};
 constexpr std::array kCopyMods{Mod::count,      Mod::src_pitch,  Mod::dst_pitch, Mod::count2,
                                Mod::src_pitch2, Mod::dst_pitch2, Mod::pad_to,    Mod::layout,
-                               Mod::core,       Mod::cores,      Mod::core_step};
+                               Mod::core,       Mod::cores,      Mod::core_step, Mod::engine};
 constexpr std::array kPostMods{Mod::round,  Mod::count, Mod::src_pitch, Mod::dst_pitch,
                                Mod::layout, Mod::scale, Mod::scale_at,  Mod::relu,
-                               Mod::core,   Mod::cores, Mod::core_step};
+                               Mod::core,   Mod::cores, Mod::core_step, Mod::engine};
+constexpr std::array kTileMods{Mod::shape};
 constexpr std::array kSemaphoreMods{Mod::by};
 constexpr std::array kSetMods{Mod::operands};
 constexpr std::array kScalarMemoryMods{Mod::inc};
@@ -156,7 +159,7 @@ constexpr std::array<FormatInfo, static_cast<std::size_t>(Format::kCount)> kForm
     {Format::Gather, "Gather", kGather, kGatherMods},
     {Format::MatrixProduct, "MatrixProduct", kMatrixProduct, kMatrixMods},
     {Format::SparseProduct, "SparseProduct", kSparseProduct, kSparseMods},
-    {Format::Tile, "Tile", kTile, {}},
+    {Format::Tile, "Tile", kTile, kTileMods},
     {Format::Copy, "Copy", kCopy, kCopyMods},
     {Format::Post, "Post", kPost, kPostMods},
     {Format::SetFlag, "SetFlag", kFlag, kSetMods},
@@ -260,6 +263,11 @@ constexpr std::array<ModInfo, kModCount> kMods{{
     {Mod::core_step, "core_step", ModKind::number, true, -65535, 65535,
      "from one of these cores to the next (default 1)"},
     {Mod::by, "by", ModKind::number, true, 1, 65535, "how much the semaphore grows or shrinks (default 1)"},
+    {Mod::shape, "shape", ModKind::tile, false, 1, kMostTileCode,
+     "the tile, as m4k8n4: A is m x k and B k x n; one that the machine has for the types (default: its "
+     "first)"},
+    {Mod::engine, "engine", ModKind::engine, false, 0, 254,
+     "which engine copies, where several have a path between the two memories"},
 }};
 
 constexpr std::array<std::string_view, 5> kRoundNames{"rne", "rtz", "rdn", "rup", "rna"};
@@ -334,6 +342,12 @@ std::string_view name(Round round) {
 
 const Enumeration* enumeration(Mod mod) {
   return enumeration_of(info(mod).kind);
+}
+
+std::string_view noun(Mod mod) {
+  if (const Enumeration* names = enumeration(mod)) return names->noun;
+  const ModKind kind = info(mod).kind;
+  return kind == ModKind::tile ? "tile" : kind == ModKind::engine ? "DMA engine" : "";
 }
 
 DType accumulator(DType type) {

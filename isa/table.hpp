@@ -140,8 +140,8 @@ struct FormatInfo {
   std::span<const Mod> mods;
 };
 
-// `number`, or the enumeration that the value is one of.
-enum class ModKind : std::uint8_t { number, rounding, layout };
+// `number`, the enumeration that the value is one of, a tile (isa/tile.hpp) or an index into Target::engines.
+enum class ModKind : std::uint8_t { number, rounding, layout, tile, engine };
 struct Enumeration {
   ModKind kind;
   std::string_view noun;   // "rounding mode"
@@ -182,8 +182,10 @@ std::optional<Op> op_coded(std::uint16_t code);
 std::optional<Mod> mod_named(std::string_view name);
 std::string_view name(Family family);
 std::string_view name(Round round);
-// The names that a modifier takes for its value, nullptr where it takes numbers.
+// The names that a modifier takes for its value, nullptr where it takes something else.
 const Enumeration* enumeration(Mod mod);
+// What a modifier's value is, as in "rounding mode"; empty for numbers.
+std::string_view noun(Mod mod);
 
 // What matrix instructions sum products of this type in: f32 for floats, i32 for integers.
 DType accumulator(DType type);

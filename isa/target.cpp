@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace npulab::isa {
 
 namespace {
@@ -16,19 +18,41 @@ std::uint64_t hash_of(const std::string& text) {
 
 }  // namespace
 
-const MatrixShape* MatrixLimits::shape(DType first, DType second) const {
+const MatrixShape* MatrixLimits::shape(DType first, DType second, std::int64_t tile) const {
   for (const MatrixShape& one : types)
-    if (one.a == first && one.b == (second == DType::none ? first : second)) return &one;
+    if (one.a == first && one.b == (second == DType::none ? first : second) &&
+        (tile == 0 || one.code() == tile))
+      return &one;
   return nullptr;
 }
 
-unsigned slot_bytes(const InstructionInfo& row, std::size_t slot, DType type, DType type2,
-                    const Target& target) {
-  if (row.format != Format::Tile) return slot_bytes(row, slot, type, type2, target.operation_bits);
-  const MatrixShape* shape = target.matrix ? target.matrix->shape(type, type2) : nullptr;
+const MatrixShape* tile_of(const Instruction& in, const Target& target) {
+  if (!target.matrix) return nullptr;
+  const Operand* wanted = in.mod(Mod::shape);
+  return target.matrix->shape(in.type, in.type2, wanted == nullptr ? 0 : wanted->imm);
+}
+
+const CopyPath* path_of(const Instruction& copy, const Target& target) {
+  const Operand* engine = copy.mod(Mod::engine);
+  for (const CopyPath& path : target.paths)
+    if (path.from == copy.operands[1].space && path.to == copy.operands[0].space &&
+        (engine == nullptr || engine->imm == path.engine))
+      return &path;
+  return nullptr;
+}
+
+unsigned slot_bytes(const Instruction& in, std::size_t slot, const Target& target) {
+  const InstructionInfo& row = info(in.op);
+  if (row.format != Format::Tile) return slot_bytes(row, slot, in.type, in.type2, target.operation_bits);
+  const MatrixShape* shape = tile_of(in, target);
   if (shape == nullptr) return 0;
-  if (slot == 0) return shape->m * shape->n * bits(accumulator(type)) / 8;
+  if (slot == 0) return shape->m * shape->n * bits(accumulator(in.type)) / 8;
   return slot == 1 ? shape->m * shape->k * bits(shape->a) / 8 : shape->k * shape->n * bits(shape->b) / 8;
+}
+
+unsigned slot_registers(const Instruction& in, std::size_t slot, const Target& target) {
+  const unsigned register_bytes = std::max(1U, target.register_bits / 8);
+  return std::max(1U, (slot_bytes(in, slot, target) + register_bytes - 1) / register_bytes);
 }
 
 namespace {

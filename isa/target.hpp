@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "isa/dtype.hpp"
+#include "isa/instruction.hpp"
 #include "isa/layout.hpp"
 #include "isa/table.hpp"
+#include "isa/tile.hpp"
 
 namespace npulab::isa {
 
@@ -51,6 +53,8 @@ struct MatrixShape {
   unsigned m = 1;
   unsigned k = 1;
   unsigned n = 1;
+
+  std::int64_t code() const { return tile_code({m, k, n}); }
 };
 
 struct MatrixLimits {
@@ -65,8 +69,8 @@ struct MatrixLimits {
   unsigned columns = 0;
   std::vector<MatrixShape> types;
 
-  // The row of these types, b = none meaning a; nullptr when the unit does not multiply them.
-  const MatrixShape* shape(DType a, DType b) const;
+  // The first row of these types, b = none meaning a, and of this tile (0: any); nullptr when there is none.
+  const MatrixShape* shape(DType a, DType b, std::int64_t tile = 0) const;
 };
 
 struct Target {
@@ -96,9 +100,14 @@ struct Target {
   std::optional<MatrixLimits> matrix;
 };
 
+// The tile of a matrix instruction in registers; nullptr where the machine does not have it.
+const MatrixShape* tile_of(const Instruction& instruction, const Target& target);
+// The path that a copy takes: between its memories, on the engine that it names, else the first.
+const CopyPath* path_of(const Instruction& copy, const Target& target);
 // Bytes of the vector operand in `slot` (0 when the slot holds no vector).
-unsigned slot_bytes(const InstructionInfo& row, std::size_t slot, DType type, DType type2,
-                    const Target& target);
+unsigned slot_bytes(const Instruction& instruction, std::size_t slot, const Target& target);
+// Registers that such an operand takes.
+unsigned slot_registers(const Instruction& instruction, std::size_t slot, const Target& target);
 
 // Name of the machine and a hash of everything above: a kernel is assembled for these limits and no others.
 std::string fingerprint(const Target& target);

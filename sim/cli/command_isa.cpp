@@ -87,7 +87,7 @@ std::string types_text(const InstructionInfo& row) {
 }
 
 std::string range_of(const isa::ModInfo& mod) {
-  if (const isa::Enumeration* names = isa::enumeration(mod.mod)) return std::string(names->noun);
+  if (const std::string_view noun = isa::noun(mod.mod); !noun.empty()) return std::string(noun);
   const bool any = mod.min == INT64_MIN && mod.max == INT64_MAX;
   return (any ? std::string("64 bits") : fmt::format("{}..{}", mod.min, mod.max)) +
          (mod.may_be_register ? " or register" : "");

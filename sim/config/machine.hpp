@@ -174,8 +174,9 @@ struct MatrixConfig {
         value("types", &T::types,
               "element types of A and B, as f16, or i8_i4 for two; none: the core has no matrix unit. The "
               "step: "
-              "of a cube its block, of mmul its tile, of systolic what one element of the array does (m and "
-              "n 1)"),
+              "of a cube its block, of mmul its tile (further ones of the same types: f16_2, i8_i4_3), of "
+              "systolic "
+              "what one element of the array does (m and n 1)"),
         number("queue_depth", &T::queue_depth, "instructions", 1, 1024,
                "instructions that wait for the unit (cube and systolic)"),
         number("clock_mhz", &T::clock_mhz, "MHz", 0, 10000, "clock of the unit; 0: that of the core"),

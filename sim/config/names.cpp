@@ -36,6 +36,11 @@ bool is_register_name(std::string_view name) {
 
 std::pair<isa::DType, isa::DType> matrix_types(std::string_view key) {
   const auto named = [](std::string_view name) { return isa::dtype_named(name).value_or(isa::DType::none); };
+  // A number behind the types tells further tiles apart.
+  const std::size_t last = key.rfind('_');
+  if (last != std::string_view::npos && last + 1 < key.size() &&
+      std::all_of(key.begin() + static_cast<std::ptrdiff_t>(last) + 1, key.end(), is_digit))
+    key = key.substr(0, last);
   const std::size_t at = key.find('_');
   const isa::DType a = named(key.substr(0, at));
   const isa::DType b = at == std::string_view::npos ? a : named(key.substr(at + 1));

@@ -20,7 +20,8 @@ inline constexpr char kEveryEngine[] = "all";
 bool is_identifier(std::string_view name);
 // v0, s12: the assembler would take it for a register.
 bool is_register_name(std::string_view name);
-// Types of a key of MatrixConfig::types: "f16" is both, "i8_i4" is A and B. none where it is not such a name.
+// Types of a key of MatrixConfig::types: "f16" is both, "i8_i4" is A and B, and so is "i8_i4_2". none where
+// it is not such a name.
 std::pair<isa::DType, isa::DType> matrix_types(std::string_view key);
 // "TYPE.BUFFER" at its only '.'; both parts empty when there is not exactly one.
 std::pair<std::string, std::string> split_remote(const std::string& text);

@@ -38,8 +38,8 @@ Further rules between keys:
   not `scalar`, `vector` or `all`.
 - Registers form: one operation takes a whole number of registers, at most all of them. Registers and operations are
   whole bytes, and every element type fills an operation without a rest.
-- Paths name `gm`, buffers of the core type or `TYPE.BUFFER`, not `gm` at both ends, and each pair of ends once in a core
-  type, so that a copy knows its engine. A request to or from `gm` is at most `gm.grant_bytes`, because it is granted as a whole.
+- Paths name `gm`, buffers of the core type or `TYPE.BUFFER`, not `gm` at both ends, and each pair of ends once in an
+  engine. Where several engines have a pair, copies name theirs (`engine=`). A request to or from `gm` is at most `gm.grant_bytes`, because it is granted as a whole.
 - `dram` model: a row and an interleave unit are whole bursts; each channel holds a row at least; `t_ras_ns` is
   not below `t_rcd_ns`; refreshes fit into their interval (per bank: one after the other).
 - A path lists each layout once. Fractals lie in buffers: no path that ends in `gm` has `nd2nz`, none that begins there has

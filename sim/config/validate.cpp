@@ -7,9 +7,11 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "isa/syntax.hpp"
+#include "isa/tile.hpp"
 #include "sim/config/choices.hpp"
 #include "sim/config/names.hpp"
 #include "sim/config/walk.hpp"
@@ -180,6 +182,7 @@ class Validator {
     using T = MatrixConfig;
     const T& matrix = core.matrix;
     if (matrix.types.empty()) return;
+    std::map<std::tuple<isa::DType, isa::DType, std::int64_t>, std::string> steps;
     for (const auto& [key, type] : matrix.types) {
       const std::string here = join_path(at(path, &T::types), key);
       const auto [a, b] = matrix_types(key);
@@ -195,6 +198,13 @@ class Validator {
         refuse_combination(here, fmt::format("'{}' mixes floats and integers", key));
       if (matrix.kind == isa::MatrixKind::systolic && (type.m != 1 || type.n != 1))
         refuse_combination(here, "one element of the array takes one row and one column: m and n are 1");
+      const std::int64_t tile_code =
+          matrix.kind == isa::MatrixKind::mmul ? isa::tile_code({type.m, type.k, type.n}) : 0;
+      const auto [first, fresh] = steps.emplace(std::tuple(a, b, tile_code), key);
+      if (!fresh)
+        refuse("duplicate-name", here,
+               fmt::format("'{}' has these types{} already", first->second,
+                           tile_code == 0 ? "; only mmul has several tiles of the same" : " and this tile"));
       if (matrix.kind != isa::MatrixKind::mmul) continue;
       if (core.vector.present)
         tile(here, type, a, b, core.vector);
@@ -213,22 +223,25 @@ class Validator {
       refuse_combination(at(path, &T::sparsity), "packed values of A lie in rows: a_layout must be nd");
   }
 
-  // A, B and the sums of mmul fill whole groups of registers.
+  // A, B and the sums of mmul lie in registers, of which the last may be filled in part.
   void tile(const std::string& path, const MatrixTypeConfig& type, isa::DType a, isa::DType b,
             const VectorConfig& vector) {
     const unsigned parts[] = {type.m * type.k * isa::bits(a), type.k * type.n * isa::bits(b),
                               type.m * type.n * isa::bits(isa::accumulator(a))};
     for (const unsigned part : parts)
-      if (part % vector.operation_bits != 0)
-        refuse_combination(path, fmt::format("a tile of {} bits is no whole number of {}", part,
-                                             shown(vector, &VectorConfig::operation_bits)));
+      if (part % 8 != 0)
+        refuse_combination(path, fmt::format("a tile of {} bits is no whole number of bytes", part));
+      else if (part > vector.registers * vector.register_bits)
+        refuse_combination(path, fmt::format("a tile of {} bits does not fit {} of {}", part,
+                                             shown(vector, &VectorConfig::registers),
+                                             shown(vector, &VectorConfig::register_bits)));
     if (vector.operands == isa::OperandForm::ub)
       refuse_combination(path, "mmul works on registers, and the vector unit has none");
   }
 
   void paths(const std::string& path, const CoreTypeConfig& core) {
-    std::map<std::pair<std::string, std::string>, std::string> seen;
     for (const auto& [name, engine] : core.dma) {
+      std::map<std::pair<std::string, std::string>, std::string> seen;
       const std::string list = join_path(join_path(path, name), key_of(&DmaEngineConfig::paths));
       if (engine.paths.empty()) refuse_combination(list, "is empty: an engine needs at least one path");
       if (!engine.port.empty() && !is_identifier(engine.port))
@@ -241,8 +254,8 @@ class Validator {
         const auto [first, fresh] = seen.emplace(std::pair(one.from, one.to), here);
         if (!fresh)
           refuse("duplicate-name", here,
-                 fmt::format("{} > {} is a path already, see {}: a copy must know its engine", one.from,
-                             one.to, first->second));
+                 fmt::format("{} > {} is a path of this engine already, see {}: a copy must know its path",
+                             one.from, one.to, first->second));
       }
     }
   }

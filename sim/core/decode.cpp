@@ -34,12 +34,11 @@ class Decoder {
   }
   Address address(const Operand& operand) const;
   void add_scalar_read(MicroOp& op, std::uint8_t reg) const;
-  void vector_operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t slot,
-                      const Operand& operand) const;
+  void vector_operand(MicroOp& op, const isa::Instruction& instruction, std::size_t slot) const;
   void broadcast_operand(MicroOp& op, isa::DType element, const Operand& operand) const;
-  void operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t slot, const Operand& operand) const;
+  void operand(MicroOp& op, const isa::Instruction& instruction, std::size_t slot) const;
   void transfer(MicroOp& op, const isa::Instruction& instruction) const;
-  void tile(MicroOp& op) const;
+  void tile(MicroOp& op, const isa::Instruction& instruction) const;
   bool overlaps(const isa::InstructionInfo& row, const isa::Instruction& instruction) const;
   void choose_shape(MicroOp& op) const;
   void queue_timing(MicroOp& op) const;
@@ -78,8 +77,9 @@ void Decoder::add_scalar_read(MicroOp& op, std::uint8_t reg) const {
 }
 
 // A slot that holds a vector in a register (whole or one lane of it).
-void Decoder::vector_operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t slot,
-                             const Operand& operand) const {
+void Decoder::vector_operand(MicroOp& op, const isa::Instruction& instruction, std::size_t slot) const {
+  const isa::InstructionInfo& row = isa::info(instruction.op);
+  const Operand& operand = instruction.operands[slot];
   const isa::Slot& description = isa::info(row.format).slots[slot];
   const unsigned register_bytes = target_.register_bits / 8;
   std::uint32_t offset = operand.reg * register_bytes;
@@ -90,8 +90,7 @@ void Decoder::vector_operand(MicroOp& op, const isa::InstructionInfo& row, std::
     op.broadcast = 1;
     range.first = static_cast<std::uint16_t>(offset / register_bytes);
   } else {
-    const unsigned bytes = isa::slot_bytes(row, slot, op.type, op.type2, target_);
-    range.count = static_cast<std::uint16_t>((bytes + register_bytes - 1) / register_bytes);
+    range.count = static_cast<std::uint16_t>(isa::slot_registers(instruction, slot, target_));
   }
   const bool writes = description.role == Role::write || description.role == Role::read_write;
   if (writes) op.timing.write = range;
@@ -128,13 +127,13 @@ void Decoder::broadcast_operand(MicroOp& op, isa::DType element, const Operand& 
   }
 }
 
-void Decoder::operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t slot,
-                      const Operand& operand) const {
-  const isa::Slot& description = isa::info(row.format).slots[slot];
+void Decoder::operand(MicroOp& op, const isa::Instruction& instruction, std::size_t slot) const {
+  const Operand& operand = instruction.operands[slot];
+  const isa::Slot& description = isa::info(isa::info(instruction.op).format).slots[slot];
   switch (operand.kind) {
     case OperandKind::vreg:
     case OperandKind::lane:
-      vector_operand(op, row, slot, operand);
+      vector_operand(op, instruction, slot);
       return;
     case OperandKind::view:
       op.addresses[slot] = address(operand);
@@ -165,29 +164,27 @@ void Decoder::operand(MicroOp& op, const isa::InstructionInfo& row, std::size_t 
 }
 
 void Decoder::transfer(MicroOp& op, const isa::Instruction& instruction) const {
-  const std::uint8_t to = instruction.operands[0].space;
-  const std::uint8_t from = instruction.operands[1].space;
-  for (const isa::CopyPath& path : target_.paths) {
-    if (path.from != from || path.to != to) continue;
-    op.engine = path.engine;
-    op.scale_space = path.scale_space;
-    const config::DmaEngineConfig& engine = core_.dma.at(target_.engines[path.engine]);
-    for (std::size_t i = 0; i < engine.paths.size(); ++i)
-      if (engine.paths[i].from == target_.spaces[from].name && engine.paths[i].to == target_.spaces[to].name)
-        op.path = static_cast<std::uint16_t>(i);
-    return;
-  }
-  throw Error(Category::internal, "no-path", "a copy passed the check without a path");
+  const isa::CopyPath* const path = isa::path_of(instruction, target_);
+  if (path == nullptr) throw Error(Category::internal, "no-path", "a copy passed the check without a path");
+  op.engine = path->engine;
+  op.scale_space = path->scale_space;
+  const config::DmaEngineConfig& engine = core_.dma.at(target_.engines[path->engine]);
+  for (std::size_t i = 0; i < engine.paths.size(); ++i)
+    if (engine.paths[i].from == target_.spaces[path->from].name &&
+        engine.paths[i].to == target_.spaces[path->to].name)
+      op.path = static_cast<std::uint16_t>(i);
 }
 
 // mmul: every operand takes the registers of its tile, and costs are those of the matrix unit.
-void Decoder::tile(MicroOp& op) const {
-  const isa::MatrixShape& shape = *target_.matrix->shape(op.type, op.type2);
+void Decoder::tile(MicroOp& op, const isa::Instruction& instruction) const {
+  const isa::MatrixShape& shape = *isa::tile_of(instruction, target_);
   op.lanes = shape.m * shape.n;
   op.flops_per_lane = 2 * shape.k;
   op.timing.latency = core_.matrix.latency_cycles;
   for (const auto& [key, type] : core_.matrix.types)
-    if (config::matrix_types(key) == std::pair(shape.a, shape.b)) op.timing.interval = type.cycles;
+    if (config::matrix_types(key) == std::pair(shape.a, shape.b) &&
+        isa::tile_code({type.m, type.k, type.n}) == shape.code())
+      op.timing.interval = type.cycles;
 }
 
 // What lane functions leave out: dst may be a source of its width, and any source of vcvt, but not a part of
@@ -195,9 +192,7 @@ void Decoder::tile(MicroOp& op) const {
 bool Decoder::overlaps(const isa::InstructionInfo& row, const isa::Instruction& instruction) const {
   const std::span<const isa::Slot> slots = isa::info(row.format).slots;
   const std::uint32_t register_bytes = target_.register_bits / 8;
-  const auto bytes = [&](std::size_t slot) {
-    return isa::slot_bytes(row, slot, instruction.type, instruction.type2, target_);
-  };
+  const auto bytes = [&](std::size_t slot) { return isa::slot_bytes(instruction, slot, target_); };
   const Operand& dst = instruction.operands[0];
   if (row.family != isa::Family::Vector || dst.kind != OperandKind::vreg) return false;
   const std::uint32_t first = dst.reg * register_bytes;
@@ -257,8 +252,7 @@ MicroOp Decoder::decode(const isa::Instruction& instruction) const {
     op.mods[static_cast<std::size_t>(mod.mod)] = number(mod.value);
     if (mod.value.kind == OperandKind::sreg) add_scalar_read(op, mod.value.reg);
   }
-  for (std::size_t slot = 0; slot < instruction.operand_count; ++slot)
-    operand(op, row, slot, instruction.operands[slot]);
+  for (std::size_t slot = 0; slot < instruction.operand_count; ++slot) operand(op, instruction, slot);
   if (op.type != isa::DType::none) {
     op.lanes = op.timing.vector ? isa::lanes(row, op.type, op.type2, target_.operation_bits) : 1;
     op.element_bytes = isa::bits(op.type) / 8;
@@ -281,7 +275,7 @@ MicroOp Decoder::decode(const isa::Instruction& instruction) const {
         op.timing.scalar_write2 = instruction.operands[slot].reg;
   }
   if (op.family == isa::Family::Transfer) transfer(op, instruction);
-  if (row.format == Format::Tile) tile(op);
+  if (row.format == Format::Tile) tile(op, instruction);
   if (row.family == isa::Family::Matrix) op.engine = static_cast<std::uint8_t>(target_.engines.size() - 1);
   op.overlaps = overlaps(row, instruction);
   choose_shape(op);

@@ -384,7 +384,8 @@ template <>
 void meaning<isa::Op::Mmul>(Frame f) {
   const MicroOp& op = f.op;
   CoreState& state = f.state;
-  const isa::MatrixShape& shape = *state.target.matrix->shape(op.type, op.type2);
+  const isa::MatrixShape& shape =
+      *state.target.matrix->shape(op.type, op.type2, op.mod(isa::Mod::shape).value);
   values::MatrixMultiply multiply;
   multiply.a = {state.vectors.data() + op.a, {shape.a, false, shape.m, shape.k, {}}};
   multiply.b = {state.vectors.data() + op.b, {shape.b, false, shape.k, shape.n, {}}};

@@ -73,7 +73,9 @@ std::string instruction_text(const InstructionInfo& row, DType type, DType type2
     if (mod == (variant % 2 == 0 ? Mod::layout : Mod::pad_to)) continue;
     if (mod == (variant % 2 == 0 ? Mod::scale : Mod::scale_at)) continue;
     const Enumeration* names = enumeration(mod);
-    const std::string value = names != nullptr ? std::string(names->names[variant % 2])
+    const std::string value = names != nullptr     ? std::string(names->names[variant % 2])
+                              : mod == Mod::shape  ? "m8k8n8"
+                              : mod == Mod::engine ? "mte2"
                               : variant % 3 == 1 && info(mod).may_be_register ? "s9"
                               : mod == Mod::pad_to                            ? "32"
                                                                               : "1";
