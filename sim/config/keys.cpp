@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/keys.hpp"
 
+#include <memory>
+#include <utility>
+
 #include "sim/config/echo.hpp"
 
 namespace npulab::config {
@@ -42,7 +45,8 @@ void fill(KeyInfo& info) {
 
 template <Section S>
 std::vector<KeyInfo> keys_of() {
-  const S defaults{};
+  const auto made = std::make_unique<S>();  // on the stack, g++ 12 takes members for uninitialised
+  const S& defaults = *made;
   std::vector<KeyInfo> keys;
   for_each_field<S>([&](const auto& field) {
     using T = std::remove_cvref_t<decltype(defaults.*field.member)>;

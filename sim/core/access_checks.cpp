@@ -58,7 +58,7 @@ std::byte* local_address(const DecodedProgram& program, std::uint32_t pc, CoreSt
   const std::uint64_t alignment = state.target.spaces[space].alignment;
   if (alignment > 1 && static_cast<std::uint64_t>(offset) % alignment != 0)
     refuse("misaligned", fmt::format("addresses in {} are multiples of {}", buffer.name(), alignment));
-  return buffer.data() + offset;
+  return buffer.bytes(static_cast<std::uint64_t>(offset), bytes);
 }
 
 void check_written(const DecodedProgram& program, std::uint32_t pc, CoreState& state, std::uint8_t space,

@@ -46,6 +46,17 @@ BlockCache::State BlockCache::rest() {
   return rest_;
 }
 
+BlockCache::State BlockCache::after(State from, std::uint64_t cycles) {
+  if (cycles >= settled(from)) return rest();
+  const std::uint64_t key = std::uint64_t{from} << 32U | cycles;
+  const auto known = waits_.find(key);
+  if (known != waits_.end()) return known->second;
+  std::vector<std::uint32_t> relative = state(from);
+  for (std::uint32_t& time : relative) time -= std::min(time, static_cast<std::uint32_t>(cycles));
+  relative.back() = 0;  // nothing is placed in the cycle to come
+  return waits_.emplace(key, intern(relative)).first->second;
+}
+
 BlockCache::Stretch BlockCache::stretch(std::uint32_t number) const {
   if (number < program_.blocks.size()) return {program_.blocks[number].first, program_.blocks[number].count};
   return {number - static_cast<std::uint32_t>(program_.blocks.size()), 1};
@@ -81,7 +92,10 @@ BlockCache::Transition* BlockCache::follow(std::uint32_t number, State entry, Is
   if (transition.exit == kNone) return nullptr;
   transition.cycles = scratch.cycle() - kOrigin;
   transition.stats = scratch.stats();
-  return &transitions_.emplace(key, std::move(transition)).first->second;
+  transition.number = static_cast<std::uint32_t>(in_order_.size());
+  Transition* const added = &transitions_.emplace(key, std::move(transition)).first->second;
+  in_order_.push_back(added);
+  return added;
 }
 
 void BlockCache::settle(LineCounters& lines) {
@@ -105,6 +119,7 @@ BlockTimer::BlockTimer(const DecodedProgram& program, const config::CoreTypeConf
 void BlockTimer::reset(std::uint64_t cycle) {
   cached_ = false;
   issue_.reset(cycle);
+  taken_.clear();
 }
 
 bool BlockTimer::enter_cache() {
@@ -127,10 +142,21 @@ void BlockTimer::leave_cache() {
 
 void BlockTimer::take(BlockCache::Transition& transition, std::uint64_t turns) {
   cycle_ += transition.cycles * turns;
-  issue_.stats().scalar.add(transition.stats.scalar, turns);
-  issue_.stats().vector.add(transition.stats.vector, turns);
+  if (taken_.size() <= transition.number) taken_.resize(std::size_t{transition.number} + 1);
+  taken_[transition.number] += turns;
   transition.hits += turns;
   state_ = transition.exit;
+}
+
+IssueStats& BlockTimer::stats() {
+  IssueStats& stats = issue_.stats();
+  for (std::uint32_t number = 0; number < taken_.size(); ++number) {
+    if (taken_[number] == 0) continue;
+    stats.scalar.add(cache_->transition(number).stats.scalar, taken_[number]);
+    stats.vector.add(cache_->transition(number).stats.vector, taken_[number]);
+    taken_[number] = 0;
+  }
+  return stats;
 }
 
 std::uint64_t BlockTimer::issue(std::uint32_t pc, std::uint32_t extra) {
@@ -149,15 +175,16 @@ std::uint64_t BlockTimer::issue(std::uint32_t pc, std::uint32_t extra) {
   return start;
 }
 
-void BlockTimer::wait_until(std::uint64_t cycle, report::Stall cause) {
-  if (cycle <= this->cycle()) return;
-  const bool long_wait = cached_ && cycle - cycle_ >= cache_->settled(state_) && cause != report::Stall::port;
-  if (!long_wait || cache_->rest() == BlockCache::kNone) {
+std::uint64_t BlockTimer::wait_until(std::uint64_t cycle, report::Stall cause) {
+  if (cycle <= this->cycle()) return 0;
+  const bool by_cache = cached_ && cause != report::Stall::port;
+  const BlockCache::State next = by_cache ? cache_->after(state_, cycle - cycle_) : BlockCache::kNone;
+  if (next == BlockCache::kNone) {
     leave_cache();
     issue_.wait_until(cycle, cause);
-    return;
+    return issue_.gap();
   }
-  // As Issue::wait_until does it, on the books alone: afterwards everything is ready.
+  // As Issue::wait_until does it, on the books alone.
   const Issue::Placed placed = Issue::placed(cache_->state(state_).back());
   IssueStats& stats = issue_.stats();
   if (placed.slots != 0) {
@@ -165,10 +192,12 @@ void BlockTimer::wait_until(std::uint64_t cycle, report::Stall cause) {
     stats.vector.busy += placed.vector ? 1 : 0;
     ++cycle_;
   }
-  stats.scalar[cause] += cycle - cycle_;
-  stats.vector[cause] += cycle - cycle_;
+  const std::uint64_t gap = cycle - cycle_;
+  stats.scalar[cause] += gap;
+  stats.vector[cause] += gap;
   cycle_ = cycle;
-  state_ = cache_->rest();
+  state_ = next;
+  return gap;
 }
 
 void BlockTimer::interpret(const Block& block, std::uint64_t times) {

@@ -33,6 +33,7 @@ class BlockCache {
   using State = std::uint32_t;
 
   struct Transition {
+    std::uint32_t number = 0;  // in the order in which they were met
     State exit = 0;
     std::uint64_t cycles = 0;
     std::uint64_t start = 0;  // cycle in which the last instruction started, after the entry's
@@ -51,6 +52,9 @@ class BlockCache {
   std::uint32_t settled(State number) const { return states_[number].settled; }
   // The state in which everything is ready and nothing placed.
   State rest();
+  // The state after a wait of `cycles`; kNone when it cannot be interned any more.
+  State after(State from, std::uint64_t cycles);
+  const Transition& transition(std::uint32_t number) const { return *in_order_[number]; }
 
   // The transition of a block or of a single instruction (pc) from `entry`, worked out on `scratch` when it
   // is new. nullptr when the exit state cannot be interned any more.
@@ -83,6 +87,8 @@ class BlockCache {
   std::unordered_map<std::vector<std::uint32_t>, State, Hash> numbers_;
   std::vector<Known> states_;
   std::unordered_map<std::uint64_t, Transition> transitions_;  // stretch << 32 | entry
+  std::vector<const Transition*> in_order_;
+  std::unordered_map<std::uint64_t, State> waits_;  // state << 32 | cycles: the state afterwards
   State rest_ = kNone;
 };
 
@@ -96,13 +102,14 @@ class BlockTimer {
   void reset(std::uint64_t cycle);
   // Starts one instruction; `extra` as in Issue::issue. Returns its cycle.
   std::uint64_t issue(std::uint32_t pc, std::uint32_t extra = 0);
-  void wait_until(std::uint64_t cycle, report::Stall cause);
+  // Returns the cycles that count as `cause`.
+  std::uint64_t wait_until(std::uint64_t cycle, report::Stall cause);
   // Runs a block, which does not depend on addresses, `times` in a row.
   void run(std::uint32_t block, std::uint64_t times);
 
   std::uint64_t cycle() const { return cached_ ? cycle_ : issue_.cycle(); }
   std::uint64_t finished() const;
-  IssueStats& stats() { return issue_.stats(); }
+  IssueStats& stats();
   void close_cycle();
 
  private:
@@ -120,6 +127,7 @@ class BlockTimer {
   BlockCache::State state_ = 0;
   std::uint64_t cycle_ = 0;
   std::vector<std::uint32_t> relative_;
+  std::vector<std::uint64_t> taken_;  // by transition: how often, not yet in the stats
 };
 
 }  // namespace npulab::core

@@ -263,6 +263,7 @@ MicroOp Decoder::decode(const isa::Instruction& instruction) const {
     modes.saturate = machine_.numerics.overflow == config::Overflow::saturate;
     modes.broadcast = op.broadcast != 0 && op.op != Op::Vdup && op.op != Op::Vperm;
     op.lane = values::lane_function(op.op, op.type, op.type2, modes);
+    op.rows = values::rows_function(op.op, op.type, op.type2, modes);
   }
   if (row.cost == isa::CostClass::Fma)
     op.flops_per_lane = row.format == Format::DotTernary ? 8 : 2;
@@ -380,6 +381,8 @@ void find_blocks(DecodedProgram& program, const config::CoreTypeConfig& core) {
     while (pc < size && plain(program.ops[pc], queued) && (pc == block.first || !leader[pc])) ++pc;
     block.count = static_cast<std::uint32_t>(pc - block.first);
     summarise(block, std::span(program.ops).subspan(block.first, block.count), buffer);
+    block.plan =
+        plan_values(program.ops, program.hot, block.first, block.count, core.vector.register_bits / 8);
     program.block_at[block.first] = static_cast<std::int32_t>(program.blocks.size());
     program.blocks.push_back(std::move(block));
   }

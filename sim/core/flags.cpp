@@ -9,28 +9,28 @@ std::string Flags::name(FlagId flag) const {
   return fmt::format("{}>{} id {}", target_.engines[flag.source], target_.engines[flag.destination], flag.id);
 }
 
-void Flags::overflow(FlagId flag, const Where& where, std::uint64_t cycle) {
+void Flags::overflow(FlagId flag, std::uint32_t pc, std::uint64_t cycle) {
   diagnostics_.add(
       Severity::error, "flag-overflow",
       fmt::format("flag {} is set in cycle {} on core {} while it is still set ({} time{} at most); "
                   "wait for it first",
                   name(flag), cycle, core_, most_, most_ == 1 ? "" : "s"),
-      where, core_);
+      place_(pc), core_);
 }
 
-void Flags::set(FlagId flag, std::uint64_t cycle, const Where& where) {
+void Flags::set(FlagId flag, std::uint64_t cycle, std::uint32_t pc) {
   Flag& f = flags_[index(flag)];
   // Set k overflows unless wait k - most was over by then. Waits told later are judged in take().
   if (f.set_count >= most_) {
     const std::uint64_t needed = f.set_count - most_;
     if (needed < f.wait_count) {
       const std::uint64_t oldest = f.wait_count - f.waits.size();
-      if (needed >= oldest && f.waits[needed - oldest] > cycle) overflow(flag, where, cycle);
+      if (needed >= oldest && f.waits[needed - oldest] > cycle) overflow(flag, pc, cycle);
     }
   }
   f.sets.push_back(cycle);
   ++f.set_count;
-  f.set_at = where;
+  f.set_at = pc;
 }
 
 std::optional<std::uint64_t> Flags::peek(FlagId flag) const {
@@ -39,7 +39,7 @@ std::optional<std::uint64_t> Flags::peek(FlagId flag) const {
   return f.sets.front();
 }
 
-void Flags::take(FlagId flag, std::uint64_t cycle, const Where&) {
+void Flags::take(FlagId flag, std::uint64_t cycle) {
   Flag& f = flags_[index(flag)];
   // The set that may only come after this wait, if it was told already.
   if (f.sets.size() > most_ && f.sets[most_] < cycle) overflow(flag, f.set_at, f.sets[most_]);
@@ -52,7 +52,7 @@ void Flags::take(FlagId flag, std::uint64_t cycle, const Where&) {
 std::optional<Where> Flags::last_set(FlagId flag) const {
   const Flag& f = flags_[index(flag)];
   if (f.set_count == 0) return std::nullopt;
-  return f.set_at;
+  return place_(f.set_at);
 }
 
 void Flags::finish() {
@@ -68,7 +68,7 @@ void Flags::finish() {
             fmt::format("flag {} on core {} was set {} times and waited for {} times: a set without its "
                         "wait is left over",
                         name(flag), core_, f.set_count, f.wait_count),
-            f.set_at, core_);
+            place_(f.set_at), core_);
       }
     }
   }

@@ -186,7 +186,8 @@ bool is_zero(isa::DType type, std::uint32_t bits) {
 }
 
 values::MatrixView view_of(const MatrixOperand& operand, CoreState& state) {
-  return {operand.bytes == 0 ? nullptr : state.buffer(operand.space).data() + operand.offset, operand.form};
+  return {operand.bytes == 0 ? nullptr : state.buffer(operand.space).bytes(operand.offset, operand.bytes),
+          operand.form};
 }
 
 // For each tile of `size` rows: which columns hold anything but zeros.
@@ -243,6 +244,10 @@ std::vector<std::uint64_t> slot_steps(const MatrixProduct& product, const config
 template <class Visit>
 void for_each_run(const MatrixOperand& operand, Visit&& visit) {
   if (operand.bytes == 0) return;
+  if (operand.bytes * 8 == operand.form.rows * operand.form.columns * isa::bits(operand.form.type)) {
+    visit(operand.offset, operand.bytes);
+    return;
+  }
   const values::MatrixSteps steps = values::steps(operand.form);
   const unsigned bits = isa::bits(operand.form.type);
   const bool by_rows = values::info(operand.form.layout.order).elements_by_rows;
@@ -288,7 +293,7 @@ void spread_bias(const MatrixProduct& product, CoreState& state, const values::M
 
 // Where the sums of a product grow: in the array when they come from it or stay there, else in C.
 values::MatrixTarget sums_of(const MatrixProduct& product, CoreState& state, bool held) {
-  std::byte* c = state.buffer(product.c.space).data() + product.c.offset;
+  std::byte* c = state.buffer(product.c.space).bytes(product.c.offset, product.c.bytes);
   if (!product.hold && !held) return {c, product.c.form};
   state.array_sums.resize(product.c.bytes);
   if (product.accumulate && !held) std::copy_n(c, product.c.bytes, state.array_sums.begin());
@@ -299,9 +304,9 @@ values::MatrixTarget sums_of(const MatrixProduct& product, CoreState& state, boo
 void give_sums(const MatrixProduct& product, CoreState& state, const values::MatrixTarget& sums) {
   if (product.hold) return;
   memory::LocalBuffer& buffer = state.buffer(product.c.space);
-  const bool here = sums.data == buffer.data() + product.c.offset;
+  const bool here = sums.data == buffer.bytes(product.c.offset, product.c.bytes);
   for_each_run(product.c, [&](std::uint64_t offset, std::uint64_t bytes) {
-    if (!here) std::copy_n(sums.data + (offset - product.c.offset), bytes, buffer.data() + offset);
+    if (!here) std::copy_n(sums.data + (offset - product.c.offset), bytes, buffer.bytes(offset, bytes));
     mark_written(product.pc, state, product.c.space, static_cast<std::int64_t>(offset), bytes);
   });
 }

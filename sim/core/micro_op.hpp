@@ -14,6 +14,7 @@
 #include "isa/program.hpp"
 #include "isa/table.hpp"
 #include "sim/config/machine.hpp"
+#include "sim/core/value_plan.hpp"
 #include "sim/values/lanes.hpp"
 
 namespace npulab::core {
@@ -72,6 +73,7 @@ struct MicroOp {
   std::uint32_t lanes = 0;          // of the whole operation
   std::uint32_t element_bytes = 0;  // of the memory operand
   values::LaneFunction lane = nullptr;
+  values::RowsFunction rows = nullptr;  // the same on rows, if there is such a function
 
   std::array<Number, isa::kMaxOperands> scalars{};     // operand slots that are numbers
   std::array<Address, isa::kMaxOperands> addresses{};  // operand slots that are views, by slot
@@ -128,6 +130,7 @@ struct Block {
   ScalarSet scalars_written = 0;
   std::vector<std::uint32_t>
       bare;  // all that a run without values needs: scalar work, post-increments, lane counts
+  std::vector<PlanSegment> plan;  // all that a run with values needs
 };
 
 struct DecodedProgram {

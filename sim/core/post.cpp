@@ -11,6 +11,7 @@ using isa::Op;
 
 PostOperations::PostOperations(const MicroOp& op, const Transfer& transfer, bool saturate)
     : count_(transfer.dst_bytes / transfer.dst_element), out_bytes_(transfer.dst_bytes) {
+  room_.resize(count_ * sizeof(float));  // no type is wider
   values::LaneModes modes;
   modes.saturate = saturate;
   values::LaneModes one_for_all = modes;
@@ -19,7 +20,6 @@ PostOperations::PostOperations(const MicroOp& op, const Transfer& transfer, bool
   if (op.has(Mod::scale) || op.has(Mod::scale_at)) {
     if (type != DType::f32) {
       widen_ = values::lane_function(Op::Vcvt, DType::f32, type, {});  // exact but for i32: infinity stays
-      wide_.resize(count_ * sizeof(float));
       type = DType::f32;
     }
     multiply_ = values::lane_function(Op::Vmul, type, DType::none, op.has(Mod::scale) ? one_for_all : modes);
@@ -33,15 +33,21 @@ PostOperations::PostOperations(const MicroOp& op, const Transfer& transfer, bool
   }
 }
 
-void PostOperations::apply(std::byte* out, std::byte* in, const std::byte* scales) {
-  std::byte* now = in;
+void PostOperations::apply(std::byte* out, const std::byte* in, const std::byte* scales) {
+  const std::byte* now = in;
   if (widen_ != nullptr) {
-    widen_(wide_.data(), now, nullptr, nullptr, count_);
-    now = wide_.data();
+    widen_(room_.data(), now, nullptr, nullptr, count_);
+    now = room_.data();
   }
-  if (multiply_ != nullptr) multiply_(now, now, scales != nullptr ? scales : scale_.data(), nullptr, count_);
+  if (multiply_ != nullptr) {
+    multiply_(room_.data(), now, scales != nullptr ? scales : scale_.data(), nullptr, count_);
+    now = room_.data();
+  }
   constexpr std::array<std::byte, 4> kZero{};
-  if (relu_ != nullptr) relu_(now, now, kZero.data(), nullptr, count_);
+  if (relu_ != nullptr) {
+    relu_(room_.data(), now, kZero.data(), nullptr, count_);
+    now = room_.data();
+  }
   if (convert_ != nullptr)
     convert_(out, now, nullptr, nullptr, count_);
   else

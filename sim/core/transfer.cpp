@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace npulab::core {
@@ -193,25 +194,25 @@ Transfer resolve_transfer(const DecodedProgram& program, std::uint32_t pc, const
 }
 
 Pieces::Pieces(const Transfer& transfer, std::uint32_t request_bytes)
-    : side_(transfer.counted()), request_bytes_(request_bytes) {
-  if (side_.bytes == 0) plane_ = side_.count2;  // zeros alone, in a buffer: no request
+    : request_bytes_(request_bytes), power_(std::has_single_bit(request_bytes)) {
+  const Side side = transfer.counted();
+  row_bytes_ = side.bytes;
+  count_ = rows_ = side.count;
+  planes_ = side.bytes == 0 || side.count == 0 ? 0 : side.count2;  // zeros alone, in a buffer: no request
+  row_ = plane_ = static_cast<std::uint64_t>(side.base);
+  pitch_ = static_cast<std::uint64_t>(side.pitch);
+  pitch2_ = static_cast<std::uint64_t>(side.pitch2);
 }
 
-Pieces::Piece Pieces::next() {
-  const std::int64_t row = side_.base + static_cast<std::int64_t>(row_) * side_.pitch +
-                           static_cast<std::int64_t>(plane_) * side_.pitch2;
-  const std::uint64_t address = static_cast<std::uint64_t>(row) + position_;
-  const std::uint64_t to_boundary = request_bytes_ - address % request_bytes_;
-  const auto bytes = static_cast<std::uint32_t>(std::min(to_boundary, side_.bytes - position_));
-  position_ += bytes;
-  if (position_ == side_.bytes) {
-    position_ = 0;
-    if (++row_ == side_.count) {
-      row_ = 0;
-      ++plane_;
-    }
+void Pieces::end_row() {
+  position_ = 0;
+  if (--rows_ > 0) {
+    row_ += pitch_;
+    return;
   }
-  return {address, bytes};
+  --planes_;
+  rows_ = count_;
+  row_ = plane_ += pitch2_;
 }
 
 }  // namespace npulab::core

@@ -2,6 +2,7 @@
 // A copy with its numbers filled in: what it moves (values) and in which pieces (requests). No time.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -71,11 +72,14 @@ struct Transfer {
   Side counted() const;
   std::uint64_t total() const;
   // What so many bytes of that side are on the path, which carries the wider of the two elements.
-  std::uint64_t on_path(std::uint64_t counted_bytes) const;
+  std::uint64_t on_path(std::uint64_t counted_bytes) const {
+    return src_element == dst_element ? counted_bytes : widened(counted_bytes);
+  }
   std::int64_t core_at(std::int64_t i) const { return core + i * core_step; }
 
  private:
   bool counts_destination() const;
+  std::uint64_t widened(std::uint64_t counted_bytes) const;
 };
 
 // Calls `row` with place and length of every row of bytes, those that follow each other taken together.
@@ -116,20 +120,35 @@ class Pieces {
   Pieces() = default;
   Pieces(const Transfer& transfer, std::uint32_t request_bytes);
 
-  bool empty() const { return plane_ == side_.count2; }
+  bool empty() const { return planes_ == 0; }
   // The next piece; not when empty().
   struct Piece {
     std::uint64_t address;
     std::uint32_t bytes;
   };
-  Piece next();
+  Piece next() {
+    const std::uint64_t address = row_ + position_;
+    const std::uint64_t past = power_ ? address & (request_bytes_ - 1) : address % request_bytes_;
+    const std::uint64_t bytes = std::min(request_bytes_ - past, row_bytes_ - position_);
+    position_ += bytes;
+    if (position_ == row_bytes_) end_row();
+    return {address, static_cast<std::uint32_t>(bytes)};
+  }
 
  private:
-  Side side_;
-  std::uint32_t request_bytes_ = 1;
-  std::uint64_t plane_ = 0;
-  std::uint64_t row_ = 0;
-  std::uint64_t position_ = 0;
+  void end_row();
+
+  std::uint64_t request_bytes_ = 1;
+  bool power_ = true;  // of two
+  std::uint64_t row_bytes_ = 0;
+  std::uint64_t count_ = 0;     // rows of a plane
+  std::uint64_t planes_ = 0;    // left, this one included
+  std::uint64_t rows_ = 0;      // left of the plane, this one included
+  std::uint64_t plane_ = 0;     // address of the plane; sums wrap as addresses do
+  std::uint64_t row_ = 0;       // and of the row
+  std::uint64_t position_ = 0;  // in the row
+  std::uint64_t pitch_ = 0;
+  std::uint64_t pitch2_ = 0;
 };
 
 }  // namespace npulab::core

@@ -76,7 +76,7 @@ std::uint64_t Transfer::total() const {
   return side.bytes * side.count * side.count2;
 }
 
-std::uint64_t Transfer::on_path(std::uint64_t counted_bytes) const {
+std::uint64_t Transfer::widened(std::uint64_t counted_bytes) const {
   const std::uint64_t element = counts_destination() ? dst_element : src_element;
   const std::uint64_t widest = std::max(src_element, dst_element);
   return (counted_bytes * widest + element - 1) / element;

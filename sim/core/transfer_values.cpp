@@ -61,16 +61,16 @@ struct RowCopy : Mover {
       std::uint64_t unwritten = 0;
       if (!gm.written(from, t.bytes, &unwritten)) report_unwritten(unwritten);
       memory::LocalBuffer& buffer = *ends.to;
-      gm.read(from, buffer.data() + to, t.bytes);
+      gm.read(from, buffer.bytes(to, t.bytes), t.bytes);
       buffer.mark_written(to, t.bytes);
     } else {
       memory::LocalBuffer& source = *ends.from;
       if (!source.written(from, t.bytes)) report_unwritten(source.first_unwritten(from, t.bytes));
       if (t.to == isa::kGmSpace) {
-        gm.write(to, source.data() + from, t.bytes);
+        gm.write(to, source.bytes(from, t.bytes), t.bytes);
       } else {
         memory::LocalBuffer& buffer = *ends.to;
-        std::memmove(buffer.data() + to, source.data() + from, t.bytes);
+        std::memmove(buffer.bytes(to, t.bytes), source.bytes(from, t.bytes), t.bytes);
         buffer.mark_written(to, t.bytes);
       }
     }
@@ -85,12 +85,49 @@ struct RowCopy : Mover {
       return;
     }
     memory::LocalBuffer& buffer = *ends.to;
-    std::memset(buffer.data() + to + t.bytes, 0, zeros);
+    std::memset(buffer.bytes(to + t.bytes, zeros), 0, zeros);
     buffer.mark_written(to + t.bytes, zeros);
   }
 };
 
-// Rows that change on the way: each is gathered into one piece and scattered to where it belongs.
+// A fractal of 16-bit elements with rows and columns exchanged, by 8 x 8 elements: three times the first half
+// of the rows interleaved with the second. `from` and `to` are apart.
+void transpose_fractal(const std::byte* from, std::byte* to) {
+  using Lanes = std::uint16_t __attribute__((vector_size(16)));
+  constexpr std::size_t kLanes = 8;
+  constexpr auto kRow = static_cast<std::size_t>(isa::kFractalBytes / isa::kFractalRows);
+  for (std::size_t block = 0; block < 4; ++block) {
+    const std::size_t row = block / 2 * kLanes;
+    const std::size_t column = block % 2 * kLanes;
+    std::array<Lanes, kLanes> lanes;
+    for (std::size_t i = 0; i < kLanes; ++i)
+      std::memcpy(&lanes[i], from + (row + i) * kRow + column * 2, sizeof(Lanes));
+    for (int stage = 0; stage < 3; ++stage) {
+      const std::array<Lanes, kLanes> in = lanes;
+      for (std::size_t i = 0; i < kLanes / 2; ++i) {
+        const Lanes a = in[i], b = in[i + kLanes / 2];
+        lanes[2 * i] = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+        lanes[2 * i + 1] = __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+      }
+    }
+    for (std::size_t i = 0; i < kLanes; ++i)
+      std::memcpy(to + (column + i) * kRow + row * 2, &lanes[i], sizeof(Lanes));
+  }
+}
+
+// Copies `count` pieces, each so many bytes after the one before.
+void copy_pieces(std::byte* to, std::uint64_t to_step, const std::byte* from, std::uint64_t from_step,
+                 std::uint64_t piece, std::uint64_t count) {
+  constexpr auto kUsual = static_cast<std::uint64_t>(isa::kPieceBytes);
+  for (std::uint64_t i = 0; i < count; ++i, to += to_step, from += from_step) {
+    if (piece == kUsual)
+      std::memcpy(to, from, kUsual);
+    else
+      std::memcpy(to, from, piece);
+  }
+}
+
+// Rows that change on the way: each is taken in one piece and scattered to where it belongs.
 class LayoutCopy : Mover {
  public:
   LayoutCopy(const DecodedProgram& program_of, const Transfer& transfer, CoreState& state_of,
@@ -107,11 +144,16 @@ class LayoutCopy : Mover {
     const std::byte* const factors = scales();
     for (std::uint64_t plane = 0; plane < t.count2; ++plane) {
       if (destination_.piece != 0) clear(plane);
+      const bool written = source_.piece != 0 && all_written(plane);
       for (std::uint64_t row = 0; row < t.count; ++row) {
-        gather(row, plane);
-        if (t.layout == isa::Layout::transpose16) transpose();
-        if (post_) post_->apply(out_.data(), row_.data(), factors);
-        scatter(post_ ? out_ : row_, row, plane);
+        const std::byte* data =
+            source_.piece == 0 ? whole_row(row, plane) : row_of_pieces(row, plane, written);
+        if (t.layout == isa::Layout::transpose16) data = transposed(data);
+        if (post_) {
+          post_->apply(out_.data(), data, factors);
+          data = out_.data();
+        }
+        scatter(data, row, plane);
       }
     }
   }
@@ -131,7 +173,8 @@ class LayoutCopy : Mover {
     const std::uint64_t data = destination_.piece * t.count;
     for (std::uint64_t column = 0; column < destination_.columns(); ++column) {
       const std::uint64_t to = at(destination_, 0, plane, column);
-      std::memset(buffer.data() + to + data, 0, bytes - data);
+      std::byte* const place = buffer.bytes(to, bytes);
+      if (bytes > data) std::memset(place + data, 0, bytes - data);
       buffer.mark_written(to, bytes);
     }
   }
@@ -143,60 +186,94 @@ class LayoutCopy : Mover {
     memory::LocalBuffer& buffer = state.buffer(side.space);
     const auto from = static_cast<std::uint64_t>(side.base);
     if (!buffer.written(from, side.bytes)) report(buffer.name(), buffer.first_unwritten(from, side.bytes));
-    return buffer.data() + from;
+    return buffer.bytes(from, side.bytes);
   }
 
-  void gather(std::uint64_t row, std::uint64_t plane) {
-    const std::uint64_t step = source_.piece == 0 ? source_.bytes : source_.piece;
-    for (std::uint64_t done = 0, column = 0; done < source_.bytes; done += step, ++column) {
-      const std::uint64_t from = at(source_, row, plane, column);
-      const std::uint64_t bytes = std::min(step, source_.bytes - done);
-      if (t.from == isa::kGmSpace) {
-        std::uint64_t unwritten = 0;
-        if (!gm.written(from, bytes, &unwritten)) report_unwritten(unwritten);
-        gm.read(from, row_.data() + done, bytes);
-      } else {
-        memory::LocalBuffer& buffer = *ends.from;
-        if (!buffer.written(from, bytes)) report_unwritten(buffer.first_unwritten(from, bytes));
-        std::memcpy(row_.data() + done, buffer.data() + from, bytes);
-      }
+  // Whether all rows of all columns were written, and what lies between them in the last one.
+  bool all_written(std::uint64_t plane) const {
+    std::uint64_t left = source_.bytes;
+    for (std::uint64_t column = 0; column < source_.columns(); ++column, left -= source_.piece) {
+      const std::uint64_t bytes = (source_.count - 1) * source_.piece + std::min(left, source_.piece);
+      if (!ends.from->written(at(source_, 0, plane, column), bytes)) return false;
     }
+    return true;
   }
 
-  void transpose() {
-    constexpr auto kSide = static_cast<std::size_t>(isa::kFractalRows);
-    std::array<std::uint16_t, kSide * kSide> in;
-    std::memcpy(in.data(), row_.data(), sizeof in);
-    std::array<std::uint16_t, kSide * kSide> out;
-    for (std::size_t r = 0; r < kSide; ++r)
-      for (std::size_t c = 0; c < kSide; ++c) out[c * kSide + r] = in[r * kSide + c];
-    std::memcpy(row_.data(), out.data(), sizeof out);
+  // In place where nothing that is written meanwhile can change it.
+  const std::byte* whole_row(std::uint64_t row, std::uint64_t plane) {
+    const std::uint64_t from = at(source_, row, plane, 0);
+    const std::uint64_t bytes = source_.bytes;
+    if (t.from == isa::kGmSpace) {
+      std::uint64_t unwritten = 0;
+      if (!gm.written(from, bytes, &unwritten)) report_unwritten(unwritten);
+      const std::byte* const place = t.to == isa::kGmSpace ? nullptr : gm.contiguous(from, bytes);
+      if (place != nullptr) return place;
+      gm.read(from, row_.data(), bytes);
+      return row_.data();
+    }
+    memory::LocalBuffer& buffer = *ends.from;
+    if (!buffer.written(from, bytes)) report_unwritten(buffer.first_unwritten(from, bytes));
+    if (ends.from != ends.to) return buffer.bytes(from, bytes);
+    std::memcpy(row_.data(), buffer.bytes(from, bytes), bytes);
+    return row_.data();
   }
 
-  void scatter(const std::vector<std::byte>& data, std::uint64_t row, std::uint64_t plane) {
+  // Pieces lie in buffers.
+  const std::byte* row_of_pieces(std::uint64_t row, std::uint64_t plane, bool written) {
+    memory::LocalBuffer& buffer = *ends.from;
+    const std::uint64_t piece = source_.piece;
+    if (written) {  // then all of it is there
+      const auto pitch = static_cast<std::uint64_t>(source_.pitch);
+      const std::byte* const first = buffer.bytes(at(source_, row, plane, 0), piece);
+      const std::uint64_t whole = source_.bytes / piece;
+      copy_pieces(row_.data(), piece, first, pitch, piece, whole);
+      if (whole * piece < source_.bytes)
+        std::memcpy(row_.data() + whole * piece, first + whole * pitch, source_.bytes - whole * piece);
+      return row_.data();
+    }
+    for (std::uint64_t done = 0, column = 0; done < source_.bytes; done += piece, ++column) {
+      const std::uint64_t from = at(source_, row, plane, column);
+      const std::uint64_t bytes = std::min(piece, source_.bytes - done);
+      if (!buffer.written(from, bytes)) report_unwritten(buffer.first_unwritten(from, bytes));
+      std::memcpy(row_.data() + done, buffer.bytes(from, bytes), bytes);
+    }
+    return row_.data();
+  }
+
+  const std::byte* transposed(const std::byte* data) {
+    transpose_fractal(data, fractal_.data());
+    return fractal_.data();
+  }
+
+  void scatter(const std::byte* data, std::uint64_t row, std::uint64_t plane) {
+    const std::uint64_t size = t.dst_bytes;
+    const std::uint64_t first = at(destination_, row, plane, 0);
     if (t.to == isa::kGmSpace) {
-      gm.write(at(destination_, row, plane, 0), data.data(), data.size());
+      gm.write(first, data, size);
       return;
     }
     memory::LocalBuffer& buffer = *ends.to;
     if (destination_.piece == 0) {
-      const std::uint64_t to = at(destination_, row, plane, 0);
-      std::memcpy(buffer.data() + to, data.data(), data.size());
-      buffer.mark_written(to, data.size());
+      std::memcpy(buffer.bytes(first, size), data, size);
+      buffer.mark_written(first, size);
       return;
     }
-    for (std::uint64_t done = 0, column = 0; done < data.size(); done += destination_.piece, ++column) {
-      const std::uint64_t bytes = std::min(destination_.piece, data.size() - done);
-      std::byte* to = buffer.data() + at(destination_, row, plane, column);
-      std::memcpy(to, data.data() + done, bytes);
-      std::memset(to + bytes, 0, destination_.piece - bytes);
-    }
+    const std::uint64_t piece = destination_.piece;
+    const std::uint64_t whole = size / piece;
+    const auto pitch = static_cast<std::uint64_t>(destination_.pitch);
+    std::byte* const place = buffer.bytes(first, piece);  // clear() has been at all of it
+    copy_pieces(place, pitch, data, piece, piece, whole);
+    const std::uint64_t rest = size - whole * piece;
+    if (rest == 0) return;
+    std::memcpy(place + whole * pitch, data + whole * piece, rest);
+    std::memset(place + whole * pitch + rest, 0, piece - rest);
   }
 
   Side source_;
   Side destination_;
   std::vector<std::byte> row_;
   std::vector<std::byte> out_;
+  std::array<std::byte, isa::kFractalBytes> fractal_;
   std::optional<PostOperations> post_;
 };
 

@@ -45,12 +45,7 @@ class DataBus {
       const Slot slot = find_gap(timing, ready_ps, units, write);
       if (slot.gap >= 0) return slot;
     }
-    Slot slot;
-    slot.start = free_;
-    if (last_write_ != write && used_) turn(timing, ready_ps, slot);
-    if (ready_ps > slot.start.ps) slot.start = {ready_ps, 0};
-    slot.free = timing.interval.after(slot.start, units);
-    return slot;
+    return find_end(timing, ready_ps, units, write);
   }
 
   // The common case in one step: nothing to look for, no change of direction, data starts before `before_ps`.
@@ -88,6 +83,16 @@ class DataBus {
   // Gaps in order of time.
   const Gap& gap(unsigned i) const { return gaps_[(first_gap_ + i) % kGaps]; }
   Gap& gap(unsigned i) { return gaps_[(first_gap_ + i) % kGaps]; }
+
+  // Behind everything that was planned.
+  Slot find_end(const BusTiming& timing, std::uint64_t ready_ps, std::uint64_t units, bool write) const {
+    Slot slot;
+    slot.start = free_;
+    if (last_write_ != write && used_) turn(timing, ready_ps, slot);
+    if (ready_ps > slot.start.ps) slot.start = {ready_ps, 0};
+    slot.free = timing.interval.after(slot.start, units);
+    return slot;
+  }
 
   Slot find_gap(const BusTiming& timing, std::uint64_t ready_ps, std::uint64_t units, bool write) const {
     Slot slot;

@@ -10,6 +10,7 @@ namespace npulab::dram {
 namespace {
 
 constexpr std::uint64_t kNoRow = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t kNowhere = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max() / 2;
 
 BusTiming bus_timing(const config::GmConfig& config) {
@@ -60,24 +61,20 @@ void DramModel::reset(std::uint64_t start_ps) {
       banks_[c * banks_per_channel_ + b] = {kNoRow, 0, start_ps, refreshes ? start_ps + phase : kNever};
     }
   }
+  following_ = kNowhere;
   stats_ = {};
   stats_.channels.resize(channels_.size());
 }
 
 inline DramModel::Plan DramModel::plan(const Channel& channel, const Bank& bank, std::uint64_t row,
                                        const Run& run) const {
-  Plan plan;
-  std::uint64_t column = 0;
-  if (bank.row == row) {
-    column = std::max(run.at_ps, bank.column_ps);
-  } else {
-    const std::uint64_t free = std::max(run.at_ps, bank.free_ps);
-    plan.activate = true;
-    plan.activate_ps = channel.activates.find(activate_, bank.row == kNoRow ? free : free + rp_ps_);
-    column = plan.activate_ps + rcd_ps_;
-  }
-  plan.slot = channel.bus.find(bus_, column + cl_ps_, run.bursts, run.write);
-  return plan;
+  const auto slot = [&](std::uint64_t column_ps) {
+    return channel.bus.find(bus_, column_ps + cl_ps_, run.bursts, run.write);
+  };
+  if (bank.row == row) return {0, false, slot(std::max(run.at_ps, bank.column_ps))};
+  const std::uint64_t free_ps = std::max(run.at_ps, bank.free_ps) + (bank.row == kNoRow ? 0 : rp_ps_);
+  const std::uint64_t activate_ps = channel.activates.find(activate_, free_ps);
+  return {activate_ps, true, slot(activate_ps + rcd_ps_)};
 }
 
 DramModel::Plan DramModel::plan_after_refresh(Channel& channel, Bank& bank, std::uint64_t row, const Run& run,
@@ -156,7 +153,7 @@ std::uint64_t DramModel::access(std::uint64_t address, std::uint32_t bytes, bool
   (write ? stats_.write_bytes : stats_.read_bytes) += bytes;
   std::uint64_t done = 0;
   std::uint64_t left = bytes;
-  Location where = map_.locate(address);
+  Location where = address == following_ ? map_.next(last_, last_address_) : map_.locate(address);
   while (true) {
     const std::uint64_t n = std::min(where.run_bytes, left);
     const std::uint64_t last = burst_bytes_.divide(where.column + n - 1).quotient;
@@ -165,7 +162,12 @@ std::uint64_t DramModel::access(std::uint64_t address, std::uint32_t bytes, bool
     Bank& bank = banks_[std::size_t{where.channel} * banks_per_channel_ + where.bank];
     (write ? channel.stats.write_bytes : channel.stats.read_bytes) += n;
     done = std::max(done, run(channel, bank, where.row, {bursts, write, at_ps}));
-    if (n == left) return done + latency_ps_;
+    if (n == left) {
+      last_ = where;
+      last_address_ = address;
+      following_ = n == where.run_bytes ? address + n : kNowhere;
+      return done + latency_ps_;
+    }
     where = map_.next(where, address);
     address += n;
     left -= n;

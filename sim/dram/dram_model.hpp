@@ -58,8 +58,8 @@ class DramModel final : public GmModel {
     std::uint64_t at_ps;
   };
   struct Plan {
-    std::uint64_t activate_ps = 0;
-    bool activate = false;
+    std::uint64_t activate_ps;
+    bool activate;
     DataBus::Slot slot;
   };
 
@@ -87,6 +87,11 @@ class DramModel final : public GmModel {
   config::PagePolicy page_policy_;
   std::vector<Channel> channels_;
   std::vector<Bank> banks_;  // channel by channel
+  // The last run of the last request, and the address behind it where that is a run of its own: requests
+  // often follow each other.
+  Location last_;
+  std::uint64_t last_address_ = 0;
+  std::uint64_t following_ = 0;
   GmStats stats_;
 };
 

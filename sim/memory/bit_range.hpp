@@ -38,6 +38,19 @@ constexpr void clear_bits(std::uint64_t* words, std::uint64_t begin, std::uint64
   }
 }
 
+// Sets the bits [begin, end), whole words at a time.
+constexpr void fill_bits(std::uint64_t* words, std::uint64_t begin, std::uint64_t end) {
+  const std::uint64_t first_whole = (begin + kWordBits - 1) / kWordBits;
+  const std::uint64_t last_whole = end / kWordBits;
+  if (first_whole >= last_whole) {
+    set_bits(words, begin, end);
+    return;
+  }
+  set_bits(words, begin, first_whole * kWordBits);
+  std::fill(words + first_whole, words + last_whole, kAllBits);
+  set_bits(words, last_whole * kWordBits, end);
+}
+
 // The first clear bit of [begin, end), or `end` when all are set.
 constexpr std::uint64_t first_clear_bit(const std::uint64_t* words, std::uint64_t begin, std::uint64_t end) {
   while (begin < end) {
@@ -45,6 +58,9 @@ constexpr std::uint64_t first_clear_bit(const std::uint64_t* words, std::uint64_
     const std::uint64_t base = begin / kWordBits * kWordBits;
     if (missing != 0) return base + static_cast<std::uint64_t>(std::countr_zero(missing));
     begin = base + kWordBits;
+    for (const std::uint64_t* four = words + begin / kWordBits;
+         begin + 4 * kWordBits <= end && (four[0] & four[1] & four[2] & four[3]) == kAllBits; four += 4)
+      begin += 4 * kWordBits;
   }
   return end;
 }

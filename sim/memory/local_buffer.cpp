@@ -25,10 +25,20 @@ unsigned cycles_of_run(const config::BufferConfig& config, std::uint64_t words) 
 }  // namespace
 
 LocalBuffer::LocalBuffer(std::string name, const config::BufferConfig& config)
-    : name_(std::move(name)), config_(config) {}
+    : name_(std::move(name)), config_(config), poisoned_(ceil_div(config.bytes, kChunk)) {}
+
+void LocalBuffer::take_storage() {
+  bytes_ = std::make_unique_for_overwrite<std::byte[]>(config_.bytes);
+}
+
+void LocalBuffer::poison(std::uint64_t chunk) {
+  const std::uint64_t begin = chunk * kChunk;
+  std::fill_n(storage() + begin, std::min(kChunk, config_.bytes - begin), kPoison);
+  poisoned_[chunk] = true;
+}
 
 void LocalBuffer::reset() {
-  std::fill(bytes_.begin(), bytes_.end(), kPoison);
+  poisoned_.assign(poisoned_.size(), false);
   std::fill(shadow_.begin(), shadow_.end(), 0);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,48 +22,59 @@ class LocalBuffer {
   const std::string& name() const { return name_; }
   const config::BufferConfig& config() const { return config_; }
   std::uint64_t size() const { return config_.bytes; }
-  // Host memory is taken at the first use: most kernels touch one buffer of several.
-  std::byte* data() {
-    if (bytes_.empty()) bytes_.assign(config_.bytes, kPoison);
-    return bytes_.data();
+  // The bytes [offset, offset + n) in place, up to reset(): poison where nobody wrote. Host memory is taken,
+  // and poisoned, where it is used: most kernels touch a part of one buffer of several.
+  std::byte* bytes(std::uint64_t offset, std::uint64_t n) {
+    if (n == 0) return storage() + offset;
+    for (std::uint64_t chunk = offset / kChunk; chunk <= (offset + n - 1) / kChunk; ++chunk)
+      if (!poisoned_[chunk]) poison(chunk);
+    return storage() + offset;
   }
+  std::byte* data() { return bytes(0, config_.bytes); }
 
   // Every byte poison and unwritten again.
   void reset();
 
   // The buffer for a stretch of many accesses: pointers that hold until reset().
   struct View {
-    std::byte* data;
+    const std::byte* data;        // only written bytes are there
     const std::uint64_t* shadow;  // bit per byte: written
     std::uint64_t size;
     std::uint64_t alignment;
-    std::uint64_t simple_end;  // size where multiples of 32 are aligned, else 0
+    std::uint64_t simple_end;  // end of the whole blocks, where their beginnings are aligned, else 0
 
     // Whether [offset, offset + n) lies inside, aligned; n at most 2^32.
     bool legal(std::uint64_t offset, std::uint64_t n) const {
       return offset <= size && n <= size - offset && (alignment == 1 || offset % alignment == 0);
     }
-    // Whether the 32 bytes at a multiple of 32 are legal and written; may say no where it is merely not that
-    // simple.
-    bool plainly_good_32(std::uint64_t offset) const {
-      constexpr std::uint64_t kBlock = 32;
-      return offset % kBlock == 0 && offset < simple_end && offset + kBlock <= simple_end &&
-             static_cast<std::uint32_t>(shadow[offset / kWordBits] >> offset % kWordBits) ==
-                 ~std::uint32_t{0};
+    // Whether the bytes are legal and written.
+    bool good(std::uint64_t offset, std::uint64_t n) const {
+      if (n == kBlock && offset % kBlock == 0 && offset < simple_end && block_written(offset)) return true;
+      return legal(offset, n) && first_clear_bit(shadow, offset, offset + n) == offset + n;
     }
-    // Whether bytes that lie in one word of the shadow were written; false where they lie in two.
-    bool surely_written(std::uint64_t offset, std::uint64_t n) const {
-      const std::uint64_t shift = offset % kWordBits;
-      if (shift + n > kWordBits) return false;
-      const std::uint64_t mask = (n == kWordBits ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1) << shift;
-      return (shadow[offset / kWordBits] & mask) == mask;
+    // The same of n bytes at offset, offset + step, …; rows and step below 2^31.
+    bool good_rows(std::uint64_t offset, std::uint64_t n, std::uint64_t rows, std::uint64_t step) const {
+      if (n == kBlock && offset % kBlock == 0 && step % kWordBits == 0 && offset < simple_end &&
+          step * (rows - 1) < simple_end - offset) {  // the same half of words that lie equally far apart
+        std::uint64_t all = kAllBits;
+        const std::uint64_t* word = shadow + offset / kWordBits;
+        for (std::uint64_t row = 0; row < rows; ++row) all &= word[row * (step / kWordBits)];
+        return static_cast<std::uint32_t>(all >> offset % kWordBits) == ~std::uint32_t{0};
+      }
+      for (std::uint64_t row = 0; row < rows; ++row)
+        if (!good(offset + row * step, n)) return false;
+      return true;
+    }
+    // Of 32 bytes at a multiple of 32 inside the buffer.
+    bool block_written(std::uint64_t offset) const {
+      return static_cast<std::uint32_t>(shadow[offset / kWordBits] >> offset % kWordBits) ==
+             ~std::uint32_t{0};
     }
   };
   View view() {
     if (shadow_.empty()) shadow_.resize((config_.bytes + kWordBits - 1) / kWordBits);
-    constexpr unsigned kBlock = 32;
-    return {data(), shadow_.data(), config_.bytes, config_.alignment,
-            kBlock % config_.alignment == 0 ? config_.bytes : 0};
+    return {storage(), shadow_.data(), config_.bytes, config_.alignment,
+            kBlock % config_.alignment == 0 ? config_.bytes / kBlock * kBlock : 0};
   }
 
   bool written(std::uint64_t offset, std::uint64_t n) const {
@@ -75,7 +87,7 @@ class LocalBuffer {
   }
   void mark_written(std::uint64_t offset, std::uint64_t n) {
     if (shadow_.empty()) shadow_.resize((config_.bytes + kWordBits - 1) / kWordBits);
-    set_bits(shadow_.data(), offset, offset + n);
+    fill_bits(shadow_.data(), offset, offset + n);
   }
 
   // Cycles that one access to `count` elements takes, the first at `offset`, each `stride` bytes (0 and
@@ -93,9 +105,19 @@ class LocalBuffer {
   static bool offset_irrelevant(const config::BufferConfig& config, std::uint64_t n);
 
  private:
+  static constexpr std::uint64_t kChunk = 4096;
+  static constexpr std::uint64_t kBlock = 32;  // of the usual load
+  std::byte* storage() {
+    if (!bytes_) take_storage();
+    return bytes_.get();
+  }
+  void take_storage();
+  void poison(std::uint64_t chunk);
+
   std::string name_;
   config::BufferConfig config_;
-  std::vector<std::byte> bytes_;
+  std::unique_ptr<std::byte[]> bytes_;
+  std::vector<bool> poisoned_;  // by chunk: it holds poison or what was written since
   std::vector<std::uint64_t> shadow_;
 };
 

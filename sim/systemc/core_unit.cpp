@@ -28,7 +28,8 @@ CoreUnit::CoreUnit(Chip& owner, Session& session, const Shared& common, std::uin
             {common.first_core + number_in_program, number_in_program, common.cores},
             common.machine->numerics.overflow == config::Overflow::saturate, common.sanitize,
             *common.diagnostics),
-      flags(*common.target, common.core->sync.flag_max, state.id, *common.diagnostics) {
+      flags(*common.target, common.core->sync.flag_max, state.id, *common.diagnostics,
+            [this](std::uint32_t pc) { return shared.program->where(pc); }) {
   const auto module = [this](const std::string& part) { return fmt::format("core{}_{}", state.id, part); };
   front = std::make_unique<FrontEnd>(module("front").c_str(), session, *this);
   if (common.core->vector.present && common.core->vector.queue_depth > 0)
@@ -43,6 +44,7 @@ CoreUnit::CoreUnit(Chip& owner, Session& session, const Shared& common, std::uin
       ports_.push_back(std::make_unique<DmaPort>());
       port = ports_.back().get();
     }
+    ++port->engines;
     engines.push_back(
         std::make_unique<DmaEngine>(module(engine_name).c_str(), session, *this, engine, *port));
   }
@@ -81,8 +83,8 @@ core::Races::Snapshot CoreUnit::done_so_far(std::uint8_t engine, bool operands) 
   return shared.races == nullptr ? nullptr : shared.races->publish(state.id, engine, operands);
 }
 
-void CoreUnit::take(core::FlagId flag, std::uint64_t cycle, const Where& where) {
-  flags.take(flag, cycle, where);
+void CoreUnit::take(core::FlagId flag, std::uint64_t cycle) {
+  flags.take(flag, cycle);
   if (shared.races != nullptr) shared.races->take(state.id, flag);
 }
 
@@ -91,9 +93,8 @@ void CoreUnit::acquire(SemaphoreWait& wait, const QueueEntry& entry, std::uint8_
   if (shared.races != nullptr) shared.races->acquire(state.id, engine, entry.semaphore, entry.by);
 }
 
-void CoreUnit::publish(core::FlagId flag, std::uint64_t cycle, const Where& where,
-                       core::Races::Snapshot done) {
-  flags.set(flag, cycle, where);
+void CoreUnit::publish(core::FlagId flag, std::uint64_t cycle, std::uint32_t pc, core::Races::Snapshot done) {
+  flags.set(flag, cycle, pc);
   if (shared.races != nullptr) shared.races->set(state.id, flag, std::move(done));
   if (is_matrix(flag.destination))
     matrix->wake_at_ps(clock.ps(cycle));

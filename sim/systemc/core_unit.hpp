@@ -88,9 +88,9 @@ class CoreUnit {
   // What comes after everything that the engine has begun so far; null where races are not judged.
   core::Races::Snapshot done_so_far(std::uint8_t engine, bool operands = false);
   // A flag becomes set in `cycle`, after `done`: told to the engine that waits for it.
-  void publish(core::FlagId flag, std::uint64_t cycle, const Where& where, core::Races::Snapshot done);
+  void publish(core::FlagId flag, std::uint64_t cycle, std::uint32_t pc, core::Races::Snapshot done);
   // An engine takes a flag back in `cycle`.
-  void take(core::FlagId flag, std::uint64_t cycle, const Where& where);
+  void take(core::FlagId flag, std::uint64_t cycle);
   // A semaphore of some core grows in `cycle`, after `done`.
   void release(core::SemaphoreId semaphore, std::uint32_t by, std::uint64_t cycle, std::uint8_t engine,
                const Where& where, core::Races::Snapshot done);

@@ -10,23 +10,6 @@
 
 namespace npulab::systemc {
 
-namespace {
-
-// Cycles that the path's width takes for so many bytes of this copy.
-std::uint64_t least_cycles(const config::DmaPathConfig& path, const core::Transfer& transfer,
-                           std::uint64_t bytes) {
-  const bool converts = transfer.layout && path.layout_bytes_per_cycle > 0;
-  const unsigned width = converts ? path.layout_bytes_per_cycle : path.bytes_per_cycle;
-  return (transfer.on_path(bytes) + width - 1) / width;
-}
-
-std::uint64_t width_cycles(const config::DmaPathConfig& path, const core::Transfer& transfer,
-                           std::uint64_t bytes) {
-  return std::max<std::uint64_t>(least_cycles(path, transfer, bytes), path.issue_interval_cycles);
-}
-
-}  // namespace
-
 DmaEngine::DmaEngine(const sc_core::sc_module_name& name, Session& session, CoreUnit& unit,
                      std::uint8_t engine, DmaPort& port)
     : Process(name, session, unit.clock),
@@ -34,6 +17,7 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, Session& session, Core
       config_(unit.shared.core->dma.at(unit.shared.target->engines[engine])),
       engine_(engine),
       port_(port),
+      ways_(config_.paths.begin(), config_.paths.end()),
       read_bytes_(unit.shared.target->spaces.size()),
       written_bytes_(unit.shared.target->spaces.size()) {}
 
@@ -42,7 +26,12 @@ void DmaEngine::reset(std::uint64_t cycle) {
   in_flight_.clear();
   outstanding_.clear();
   window_.clear();
-  issuing_ = needs_answer_ = asked_ = false;
+  free_batches_.clear();
+  for (const auto& batch : batches_) free_batches_.push_back(batch.get());
+  uncollected_ = 0;
+  retired_ = 0;
+  issuing_ = needs_answer_ = asked_ = has_turn_ = false;
+  now_ps_ = 0;
   semaphore_.reset();
   granted_ps_.reset();
   granted_inputs_.clear();
@@ -65,6 +54,7 @@ void DmaEngine::pop(std::uint64_t cycle) {
 }
 
 void DmaEngine::step() {
+  now_ps_ = now_ps();
   collect();
   bool retired = true;
   while (retired) {
@@ -79,15 +69,16 @@ void DmaEngine::step() {
 
 // Books [accounted_, to): up to `since` the engine had nothing to issue, from there on `cause` held it.
 void DmaEngine::account(std::uint64_t to, report::Stall cause, std::uint64_t since) {
-  since = std::clamp(since, accounted_, std::max(accounted_, to));
-  const std::uint64_t arrived = outstanding_.empty() ? std::min(last_arrive_, since) : since;
+  if (to <= accounted_) return;
+  since = std::clamp(since, accounted_, to);
+  const std::uint64_t arrived = uncollected_ == 0 ? std::min(last_arrive_, since) : since;
   if (arrived > accounted_) stats_.cycles[report::Stall::latency] += arrived - accounted_;
   if (to > since) stats_.cycles[cause] += to - since;
-  accounted_ = std::max(accounted_, to);
+  accounted_ = to;
 }
 
 bool DmaEngine::issue() {
-  if (issuing_) return issue_requests();
+  if (issuing_) return !has_turn_ && issue_requests();
   if (queue_.empty()) return false;
   if (!reached(queue_.front().cycle)) {
     wake_at(queue_.front().cycle);
@@ -142,7 +133,7 @@ bool DmaEngine::start_wait() {
     wake_at(cycle);
     return false;
   }
-  unit_.take(entry.flag, cycle, unit_.shared.program->where(entry.pc));
+  unit_.take(entry.flag, cycle);
   waited(cycle, since);
   return true;
 }
@@ -210,20 +201,21 @@ bool DmaEngine::start_copy() {
   granted_inputs_.clear();
   flight.entry = std::move(queue_.front());
   pop(start);
-  path_index_ = unit_.shared.program->ops[flight.entry.pc].path;
+  flight.way = unit_.shared.program->ops[flight.entry.pc].path;
+  const config::DmaPathConfig& path = ways_[flight.way].config;
   const core::Transfer& transfer = flight.entry.transfer;
   if (unit_.shared.races != nullptr)
     tell_races(flight.entry, start);
   else if (unit_.shared.sanitize != core::Sanitize::off)
     find_races(transfer, start);
-  cycle_ = start + path().setup_cycles;
+  cycle_ = start + path.setup_cycles;
   flight.arrive = cycle_;
   ++stats_.copies;
   stats_.bytes += transfer.total();
   if (transfer.layout || transfer.post) stats_.converted_bytes += transfer.total();
   read_bytes_[transfer.from] += transfer.read_bytes();
   written_bytes_[transfer.to] += transfer.written_bytes() * static_cast<std::uint64_t>(transfer.cores);
-  pieces_ = core::Pieces(transfer, path().request_bytes);
+  pieces_ = core::Pieces(transfer, path.request_bytes);
   const bool through_gm = transfer.from == isa::kGmSpace || transfer.to == isa::kGmSpace;
   if (through_gm && !pieces_.empty()) {
     issuing_ = true;
@@ -282,17 +274,18 @@ void DmaEngine::find_races(const core::Transfer& transfer, std::uint64_t cycle) 
 void DmaEngine::issue_local(Flight& flight) {
   cycle_ = std::max(cycle_, port_.free);
   account(cycle_, report::Stall::port, cycle_);
+  const Way& way = ways_[flight.way];
   std::uint64_t busy = 0;
   while (!pieces_.empty()) {
-    busy += width_cycles(path(), flight.entry.transfer, pieces_.next().bytes);
+    busy += way.cycles(flight.entry.transfer, pieces_.next().bytes);
     ++stats_.requests;
   }
   if (busy == 0) return;
   stats_.cycles.busy += busy;
-  stats_.least_cycles += least_cycles(path(), flight.entry.transfer, flight.entry.transfer.total());
+  stats_.least_cycles += way.least_cycles(flight.entry.transfer, flight.entry.transfer.total());
   cycle_ += busy;
   accounted_ = port_.free = cycle_;
-  flight.arrive = std::max(cycle_ + path().latency_cycles, last_arrive_);
+  flight.arrive = std::max(cycle_ + way.config.latency_cycles, last_arrive_);
   last_arrive_ = flight.arrive;
   // The next copy may begin to arrive right behind this one.
   if (!flight.inputs.empty()) unit_.chip.inputs().free(flight.inputs, clock.ps(cycle_));
@@ -318,7 +311,7 @@ void DmaEngine::land(const core::Transfer& transfer) {
 
 std::uint64_t DmaEngine::window_opens(std::uint64_t cycle) {
   while (!window_.empty() && window_.front() <= cycle) window_.pop_front();
-  if (outstanding_.size() + window_.size() < path().in_flight) return cycle;
+  if (uncollected_ + window_.size() < way().config.in_flight) return cycle;
   return window_.empty() ? kPending : window_.front();
 }
 
@@ -332,27 +325,29 @@ DmaEngine::Batch& DmaEngine::free_batch() {
   batch.core = unit_.state.id;
   batch.engine = engine_;
   batch.requests.clear();
-  batch.uncollected = 0;
+  batch.issued.clear();
+  batch.flight = retired_ + in_flight_.size() - 1;
+  batch.collected = 0;
+  outstanding_.push_back(&batch);
   return batch;
 }
 
-void DmaEngine::add_request(Batch& batch, std::uint64_t cycle) {
-  const core::Transfer& transfer = in_flight_.back().entry.transfer;
+void DmaEngine::add_request(Batch& batch, const core::Transfer& transfer, std::uint64_t cycle) {
   const core::Pieces::Piece piece = pieces_.next();
   const bool write = transfer.to == isa::kGmSpace;
-  const std::uint64_t width = width_cycles(path(), transfer, piece.bytes);
+  const std::uint64_t least = way().least_cycles(transfer, piece.bytes);
+  const std::uint64_t width = std::max<std::uint64_t>(least, way().config.issue_interval_cycles);
   while (!window_.empty() && window_.front() <= cycle) window_.pop_front();
   account(cycle, report::Stall::in_flight, cycle_);
   stats_.cycles.busy += width;
   cycle_ = cycle + width;
   accounted_ = port_.free = cycle_;
   ++stats_.requests;
-  stats_.least_cycles += least_cycles(path(), transfer, piece.bytes);
+  stats_.least_cycles += least;
   (write ? stats_.gm_write_bytes : stats_.gm_read_bytes) += piece.bytes;
-  outstanding_.push_back({&batch, batch.requests.size()});
   batch.requests.push_back({piece.address, piece.bytes, write, clock.ps(cycle), kPending});
-  ++batch.uncollected;
-  ++in_flight_.back().awaited;
+  batch.issued.push_back(cycle);
+  ++uncollected_;
 }
 
 bool DmaEngine::issue_requests() {
@@ -367,6 +362,7 @@ bool DmaEngine::issue_requests() {
     cycle_ = port_.free;
   }
   const std::uint32_t grant = unit_.shared.machine->gm.grant_bytes;
+  const core::Transfer& transfer = in_flight_.back().entry.transfer;
   Batch* batch = nullptr;
   std::uint32_t bytes = 0;
   while (!pieces_.empty() && bytes < grant) {
@@ -376,16 +372,17 @@ bool DmaEngine::issue_requests() {
       break;
     }
     if (batch == nullptr) {
-      if (!reached(opens)) {
-        wake_at(opens);
+      if (clock.ps(opens) > now_ps_) {
+        issue_at(opens);
         return false;
       }
       batch = &free_batch();
     }
-    add_request(*batch, opens);
+    add_request(*batch, transfer, opens);
     bytes += batch->requests.back().bytes;
   }
   if (batch == nullptr) return false;
+  in_flight_.back().awaited += batch->requests.size();
   if (pieces_.empty()) {
     issuing_ = false;
     in_flight_.back().issued = true;
@@ -395,32 +392,65 @@ bool DmaEngine::issue_requests() {
   return true;
 }
 
+void DmaEngine::issue_at(std::uint64_t cycle) {
+  // Engines that share a port take it in the order of their steps.
+  has_turn_ = port_.engines == 1 && unit_.shared.port->turn_at(clock.ps(cycle), *this);
+  if (!has_turn_) wake_at(cycle);
+}
+
+void DmaEngine::gm_turn(std::uint64_t ps) {
+  now_ps_ = ps;
+  has_turn_ = false;
+  while (issuing_ && issue_requests()) {
+  }
+  if (!issuing_ && !queue_.empty()) wake_at_ps(now_ps_);
+}
+
 void DmaEngine::gm_answered(GmBatch&) {
-  // While requests go out, step() comes by itself and collects.
-  if (!issuing_ || needs_answer_) wake();
+  if (port_.engines > 1) {  // while requests go out, step() comes by itself and collects
+    if (!issuing_ || needs_answer_) wake();
+    return;
+  }
+  const bool waited = needs_answer_;
+  collect();
+  if (issuing_ && waited) {
+    const std::uint64_t opens = window_opens(cycle_);
+    needs_answer_ = opens == kPending;
+    if (!needs_answer_ && clock.ps(opens) > now_ps_)
+      issue_at(opens);
+    else if (!needs_answer_)
+      wake_at_ps(now_ps_);
+  }
+  const Flight& flight = in_flight_.front();
+  if (flight.issued && flight.awaited == 0)
+    wake_at_ps(std::max(now_ps_, clock.ps(std::max(flight.arrive, last_finish_))));
 }
 
 void DmaEngine::collect() {
   needs_answer_ = false;
   while (!outstanding_.empty()) {
-    const Outstanding& oldest = outstanding_.front();
-    const GmRequest& request = oldest.batch->requests[oldest.request];
-    if (request.done_ps == kPending) return;
-    // The flight of the oldest request is the first that still awaits one.
-    Flight& flight =
-        *std::find_if(in_flight_.begin(), in_flight_.end(), [](const Flight& f) { return f.awaited > 0; });
-    const config::DmaPathConfig& way = config_.paths[unit_.shared.program->ops[flight.entry.pc].path];
-    const std::uint64_t there = clock.cycle(request.done_ps) + way.latency_cycles;
-    const std::uint64_t width = least_cycles(way, flight.entry.transfer, request.bytes);
-    // The path's own width holds for the first request, too, however fast the memory is.
-    last_arrive_ = std::max({there, clock.cycle(request.at_ps) + width, last_arrive_ + width});
-    flight.arrive = last_arrive_;
-    --flight.awaited;
-    window_.push_back(last_arrive_);
-    Batch* batch = oldest.batch;
+    Batch& batch = *outstanding_.front();
+    Flight& flight = in_flight_[batch.flight - retired_];
+    for (; batch.collected < batch.requests.size(); ++batch.collected) {
+      const GmRequest& request = batch.requests[batch.collected];
+      if (request.done_ps == kPending) return;
+      arrived(flight, request, batch.issued[batch.collected]);
+    }
     outstanding_.pop_front();
-    if (--batch->uncollected == 0) free_batches_.push_back(batch);
+    free_batches_.push_back(&batch);
   }
+}
+
+void DmaEngine::arrived(Flight& flight, const GmRequest& request, std::uint64_t issued) {
+  const Way& way = ways_[flight.way];
+  const std::uint64_t there = clock.cycle(request.done_ps) + way.config.latency_cycles;
+  const std::uint64_t width = way.least_cycles(flight.entry.transfer, request.bytes);
+  // The path's own width holds for the first request, too, however fast the memory is.
+  last_arrive_ = std::max({there, issued + width, last_arrive_ + width});
+  flight.arrive = last_arrive_;
+  --flight.awaited;
+  --uncollected_;
+  window_.push_back(last_arrive_);
 }
 
 bool DmaEngine::retire() {
@@ -443,10 +473,11 @@ bool DmaEngine::retire() {
     unit_.release(flight.entry.semaphore, flight.entry.by, cycle, engine_,
                   shared.program->where(flight.entry.pc), std::move(flight.entry.knowledge));
   } else {
-    unit_.publish(flight.entry.flag, cycle + shared.core->sync.flag_latency_cycles,
-                  shared.program->where(flight.entry.pc), std::move(flight.entry.knowledge));
+    unit_.publish(flight.entry.flag, cycle + shared.core->sync.flag_latency_cycles, flight.entry.pc,
+                  std::move(flight.entry.knowledge));
   }
   in_flight_.pop_front();
+  ++retired_;
   return true;
 }
 

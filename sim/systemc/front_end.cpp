@@ -79,9 +79,7 @@ void FrontEnd::spend(std::uint64_t instructions) {
 
 // The stream waits at this instruction, for `engine`.
 std::uint64_t FrontEnd::hold(std::uint64_t cycle, report::Stall cause, std::uint8_t engine) {
-  const std::uint64_t stalled = timer_.stats().scalar[cause];
-  timer_.wait_until(cycle, cause);
-  const std::uint64_t gap = timer_.stats().scalar[cause] - stalled;
+  const std::uint64_t gap = timer_.wait_until(cycle, cause);
   unit_.shared.lines->waits[pc_] += gap;
   waited_for_[engine] += gap;
   return gap;

@@ -66,7 +66,7 @@ std::uint64_t FrontEnd::issue_and_finish() {
 bool FrontEnd::set_flag(const core::MicroOp& op) {
   const core::FlagId flag = flag_of(op);
   if (in_step(flag.source)) {
-    unit_.publish(flag, issue_and_finish() + unit_.shared.core->sync.flag_latency_cycles, program_.where(pc_),
+    unit_.publish(flag, issue_and_finish() + unit_.shared.core->sync.flag_latency_cycles, pc_,
                   unit_.done_so_far(flag.source));
     return true;
   }
@@ -158,7 +158,7 @@ bool FrontEnd::wait_flag(const core::MicroOp& op) {
     }
     hold(*set, report::Stall::flag, flag.source);
     const std::uint64_t issued = timer_.issue(pc_);
-    unit_.take(flag, std::max(issued, *set), program_.where(pc_));
+    unit_.take(flag, std::max(issued, *set));
     return true;
   }
   if (!queue_has_room(flag.destination)) return false;

@@ -32,6 +32,8 @@ class GmClient {
   virtual ~GmClient() = default;
   // Called whenever done_ps of one or more requests of `batch` became known (they may lie in the future).
   virtual void gm_answered(GmBatch& batch) = 0;
+  // What the client asked for with GmPort::turn_at: it may submit what it has at this time, no more.
+  virtual void gm_turn([[maybe_unused]] std::uint64_t ps) {}
 };
 
 class GmPort {
@@ -40,6 +42,11 @@ class GmPort {
   // Takes the batch at the current simulated time. Requests of one time are collected and granted in a later
   // delta, so the order in which engines were activated never shows.
   virtual void submit(GmBatch& batch, GmClient& client) = 0;
+  // Calls client.gm_turn(ps) at simulated time `ps`, which lies ahead, before grants of that time. While
+  // nothing else is to happen the port may run ahead of the simulator's clock: then what a client schedules
+  // from gm_turn or gm_answered must not lie before its last turn. False: the port does not do that, and the
+  // client has to wake itself.
+  virtual bool turn_at([[maybe_unused]] std::uint64_t ps, [[maybe_unused]] GmClient& client) { return false; }
   // Ready for a new run at simulated time `start_ps` (soft reset): no request pending, banks idle.
   virtual void reset(std::uint64_t start_ps) = 0;
 };

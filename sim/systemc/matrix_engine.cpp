@@ -73,24 +73,23 @@ bool MatrixEngine::take() {
 
 bool MatrixEngine::sync_entry(QueueEntry& entry) {
   const std::uint64_t since = std::max(own(entry.cycle), free_);
-  const Where where = unit_.shared.program->where(entry.pc);
   switch (entry.kind) {
     case QueueEntry::Kind::set:
       unit_.publish(
           entry.flag,
           std::max(core(since), entry.operands ? 0 : finished_) + unit_.shared.core->sync.flag_latency_cycles,
-          where, unit_.done_so_far(engine_, entry.operands));
+          entry.pc, unit_.done_so_far(engine_, entry.operands));
       pop(core(since));
       return true;
     case QueueEntry::Kind::wait: {
       const core::FlagId flag = entry.flag;
       if (!wait_until(unit_.flags.peek(flag), since)) return false;
-      unit_.take(flag, core(free_), where);
+      unit_.take(flag, core(free_));
       return true;
     }
     case QueueEntry::Kind::release:
-      unit_.release(entry.semaphore, entry.by, std::max(core(since), finished_), engine_, where,
-                    unit_.done_so_far(engine_));
+      unit_.release(entry.semaphore, entry.by, std::max(core(since), finished_), engine_,
+                    unit_.shared.program->where(entry.pc), unit_.done_so_far(engine_));
       pop(core(since));
       return true;
     case QueueEntry::Kind::acquire: {

@@ -21,6 +21,7 @@ class Ring : private boost::circular_buffer<T> {
   using Base::front;
   using Base::pop_front;
   using Base::size;
+  using Base::operator[];
 
   void push_back(T value) {
     if (Base::full()) Base::set_capacity(2 * Base::capacity());

@@ -83,11 +83,10 @@ bool VectorEngine::take() {
 
 bool VectorEngine::sync_entry(QueueEntry& entry) {
   const std::uint64_t since = std::max(entry.cycle, free_);
-  const Where where = unit_.shared.program->where(entry.pc);
   switch (entry.kind) {
     case QueueEntry::Kind::set:
       unit_.publish(entry.flag, std::max(since, finished_) + unit_.shared.core->sync.flag_latency_cycles,
-                    where, unit_.done_so_far(kVectorEngine));
+                    entry.pc, unit_.done_so_far(kVectorEngine));
       pop(since);
       return true;
     case QueueEntry::Kind::wait: {
@@ -98,13 +97,13 @@ bool VectorEngine::sync_entry(QueueEntry& entry) {
         wake_at(cycle);
         return false;
       }
-      unit_.take(entry.flag, cycle, where);
+      unit_.take(entry.flag, cycle);
       waited(cycle, since);
       return true;
     }
     case QueueEntry::Kind::release:
-      unit_.release(entry.semaphore, entry.by, std::max(since, finished_), kVectorEngine, where,
-                    unit_.done_so_far(kVectorEngine));
+      unit_.release(entry.semaphore, entry.by, std::max(since, finished_), kVectorEngine,
+                    unit_.shared.program->where(entry.pc), unit_.done_so_far(kVectorEngine));
       pop(since);
       return true;
     case QueueEntry::Kind::acquire:

@@ -8,13 +8,15 @@
 
 namespace npulab::values {
 
-// The function for a legal combination, nullptr for others.
+// The function for a legal combination, nullptr for others. find_rows: and for one that has no such form.
 namespace baseline {
 LaneFunction find(isa::Op op, isa::DType type, isa::DType type2, LaneModes modes);
-}
+RowsFunction find_rows(isa::Op op, isa::DType type, isa::DType type2, LaneModes modes);
+}  // namespace baseline
 namespace avx2 {
 LaneFunction find(isa::Op op, isa::DType type, isa::DType type2, LaneModes modes);
-}
+RowsFunction find_rows(isa::Op op, isa::DType type, isa::DType type2, LaneModes modes);
+}  // namespace avx2
 
 // Conversions between any two types, element by element, the same code on every path.
 LaneFunction scalar_conversion(isa::DType type, isa::DType type2, LaneModes modes);

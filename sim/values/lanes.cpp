@@ -102,6 +102,19 @@ LaneFunction lane_function_on(SimdPath path, isa::Op op, isa::DType type, isa::D
   return function;
 }
 
+RowsFunction rows_function_on(SimdPath path, isa::Op op, isa::DType type, isa::DType type2, LaneModes modes) {
+  const isa::InstructionInfo& row = isa::info(op);
+  if (row.family != isa::Family::Vector || !isa::legal_types(row, type, type2)) return nullptr;
+#if defined(NPULAB_HAS_AVX2_KERNELS)
+  if (path == SimdPath::avx2) return avx2::find_rows(op, type, type2, modes);
+#endif
+  return path == SimdPath::baseline ? baseline::find_rows(op, type, type2, modes) : nullptr;
+}
+
+RowsFunction rows_function(isa::Op op, isa::DType type, isa::DType type2, LaneModes modes) {
+  return rows_function_on(simd_path_in_use(), op, type, type2, modes);
+}
+
 LaneFunction lane_function(isa::Op op, isa::DType type, isa::DType type2, LaneModes modes) {
   return lane_function_on(simd_path_in_use(), op, type, type2, modes);
 }

@@ -46,6 +46,15 @@ namespace npulab::values {
 using LaneFunction = void (*)(std::byte* dst, const std::byte* a, const std::byte* b, const std::byte* c,
                               std::size_t lanes);
 
+// A lane function on rows one after the other, each as a call of its own would do it: bytes from the operands
+// of one row to those of the next.
+struct RowSteps {
+  std::size_t rows = 1;
+  std::ptrdiff_t dst = 0, a = 0, b = 0, c = 0;
+};
+using RowsFunction = void (*)(std::byte* dst, const std::byte* a, const std::byte* b, const std::byte* c,
+                              std::size_t lanes, const RowSteps& steps);
+
 struct LaneModes {
   isa::Round round = isa::Round::nearest_even;
   bool saturate = false;  // overflow mode of the machine: infinity or the largest finite value
@@ -56,6 +65,9 @@ struct LaneModes {
 // The meaning of a row of family Vector for legal types (isa::legal_types); type2 is DType::none where the
 // row has one type. Throws Error (internal, "no-lane-function") for any other combination.
 LaneFunction lane_function(isa::Op op, isa::DType type, isa::DType type2, LaneModes modes);
+
+// The same on rows; nullptr for operations that have no such form.
+RowsFunction rows_function(isa::Op op, isa::DType type, isa::DType type2, LaneModes modes);
 
 // Name of the path in use, "avx2" or "baseline". Chosen once, by CPUID or the environment's NPULAB_SIMD;
 // Error (input) "unknown-simd-path" for another name, "simd-path-unsupported" for one that this host lacks.

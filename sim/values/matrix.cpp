@@ -40,21 +40,27 @@ bool has_exact_products(const MatrixForm& form) {
 class Tile {
  public:
   Tile(const MatrixTarget& c, const MatrixSteps& at, const MatrixKernels& kernels)
-      : c_(c), at_(at), kernels_(kernels), bytes_(isa::bits(c.form.type) / 8) {}
+      : c_(c),
+        at_(at),
+        kernels_(kernels),
+        bytes_(isa::bits(c.form.type) / 8),
+        even_rows_(at.rows.per_block == at.rows.block * at.rows.per_element) {}
 
-  void open(std::size_t row, std::size_t column, std::size_t rows, std::size_t columns, bool read) {
-    row_ = row, column_ = column, rows_ = rows, columns_ = columns;
-    const bool one_run = at_.columns.per_element == 32 && columns == kTileColumns &&
-                         column % at_.columns.block + columns <= at_.columns.block;
-    const bool even_rows = row % at_.rows.block + rows <= at_.rows.block ||
-                           at_.rows.per_block == at_.rows.block * at_.rows.per_element;
-    in_place_ = bytes_ == 4 && one_run && even_rows;
+  // The tiles to come stand in these columns.
+  void take_columns(std::size_t column, std::size_t columns) {
+    column_ = column, columns_ = columns;
+    column_bits_ = at_.columns.at(column);
+    one_run_ = bytes_ == 4 && at_.columns.per_element == 32 && columns == kTileColumns &&
+               at_.columns.place(column).element + columns <= at_.columns.block;
+  }
+  void open(std::size_t row, std::size_t rows, bool read) {
+    row_ = row, rows_ = rows;
+    in_place_ = one_run_ && (even_rows_ || at_.rows.place(row).element + rows <= at_.rows.block);
+    const std::uint64_t row_bits = even_rows_ ? row * at_.rows.per_element : at_.rows.at(row);
+    data_ = in_place_ ? c_.data + (row_bits + column_bits_) / 8 : reinterpret_cast<std::byte*>(words_.data());
     if (!in_place_ && read) fetch();
   }
-  std::byte* data() {
-    return in_place_ ? c_.data + (at_.rows.at(row_) + at_.columns.at(column_)) / 8
-                     : reinterpret_cast<std::byte*>(words_.data());
-  }
+  std::byte* data() { return data_; }
   std::size_t step() const { return in_place_ ? at_.rows.per_element / 8 : kTileColumns * 4; }
 
   // All rows of the tile, kTileColumns words each.
@@ -91,7 +97,7 @@ class Tile {
     const MatrixAxis& axis = at_.columns;
     const bool together = axis.per_element == bytes_ * 8;
     for (std::size_t j = 0, count = 0; j < columns_; j += count) {
-      const std::size_t block_left = axis.block - (column_ + j) % axis.block;
+      const std::size_t block_left = axis.block - axis.place(column_ + j).element;
       count = together ? std::min<std::size_t>(columns_ - j, block_left) : 1;
       f(c_.data + (at_.rows.at(row_ + r) + axis.at(column_ + j)) / 8, j, count);
     }
@@ -115,8 +121,12 @@ class Tile {
   MatrixSteps at_;
   const MatrixKernels& kernels_;
   std::size_t bytes_;
+  bool even_rows_;  // all rows lie equally far apart
   std::size_t row_ = 0, column_ = 0, rows_ = 0, columns_ = 0;
+  std::uint64_t column_bits_ = 0;
+  bool one_run_ = false;  // a row of the tile lies in one piece
   bool in_place_ = false;
+  std::byte* data_ = nullptr;
   std::array<Word, kTileRows * kTileColumns> words_{};
 };
 
@@ -152,7 +162,8 @@ class Product {
       const std::size_t columns = std::min(kTileColumns, n_ - column);
       pack_panel(b_, k_, column, columns, kernels_, scratch_);
       if (what_.count_zeros) count_zeros_of_panel(columns, counts);
-      floats ? float_columns(column, columns) : integer_columns(column, columns, counts);
+      tile_.take_columns(column, columns);
+      floats ? float_columns() : integer_columns(counts);
     }
     return counts;
   }
@@ -162,8 +173,9 @@ class Product {
   template <class F>
   void each_tile(F f) const {
     const std::size_t tiles = (m_ + kTileRows - 1) / kTileRows;
+    const std::size_t least = m_ / tiles, more = m_ % tiles;
     for (std::size_t i = 0, row = 0; i < tiles; ++i) {
-      const std::size_t rows = m_ / tiles + (i < m_ % tiles ? 1 : 0);
+      const std::size_t rows = least + (i < more ? 1 : 0);
       f(row, rows);
       row += rows;
     }
@@ -175,11 +187,11 @@ class Product {
                                                                                 : FloatChain::fused;
   }
 
-  void float_columns(std::size_t column, std::size_t columns) {
+  void float_columns() {
     for (std::size_t p = 0; p < depth_; p += kDepth)
       each_tile([&](std::size_t row, std::size_t rows) {
         const bool from_c = what_.accumulate || p > 0;
-        tile_.open(row, column, rows, columns, from_c);
+        tile_.open(row, rows, from_c);
         float_tile(row, rows, p, from_c);
         tile_.close();
       });
@@ -200,13 +212,13 @@ class Product {
     run(true);
   }
 
-  void integer_columns(std::size_t column, std::size_t columns, MatrixCounts& counts) {
+  void integer_columns(MatrixCounts& counts) {
     const std::uint64_t largest_b =
         largest_of(what_.b.form.type, scratch_.b.data(), depth_ * kTileColumns, kernels_);
     const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max());
     const bool sums_fit = largest_a_ * largest_b <= most / k_;
     each_tile([&](std::size_t row, std::size_t rows) {
-      tile_.open(row, column, rows, columns, what_.accumulate);
+      tile_.open(row, rows, what_.accumulate);
       const Word* const a = scratch_.a.data() + row * pitch_;
       if (sums_fit) {
         std::array<std::int32_t, kTileRows * kTileColumns> sums;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -100,7 +101,20 @@ struct MatrixAxis {
   std::uint64_t block;  // elements, at least 1
   std::uint64_t per_block;
   std::uint64_t per_element;  // inside a block
-  std::uint64_t at(std::uint64_t i) const { return i / block * per_block + i % block * per_element; }
+  struct Place {
+    std::uint64_t block;
+    std::uint64_t element;  // in it
+  };
+  Place place(std::uint64_t i) const {
+    if (i < block) return {0, i};
+    const auto shift = static_cast<unsigned>(std::countr_zero(block));
+    if (block >> shift == 1) return {i >> shift, i & (block - 1)};  // no division for the usual blocks
+    return {i / block, i % block};
+  }
+  std::uint64_t at(std::uint64_t i) const {
+    const Place where = place(i);
+    return where.block * per_block + where.element * per_element;
+  }
 };
 // The element (i, j) begins at bit rows.at(i) + columns.at(j). In bfp16 an element counts 9 bits, which is
 // right for the first of each 8.

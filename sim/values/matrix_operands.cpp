@@ -43,9 +43,9 @@ void Operand::line(std::size_t number, std::size_t first, std::size_t count, Wor
     first += runs * length;
     count -= runs * length;
   };
-  const std::size_t into = first % along_.block;
+  const std::size_t into = along_.place(first).element;
   if (into != 0 && count > 0) run(1, std::min<std::size_t>(count, along_.block - into));
-  if (count >= along_.block) run(count / along_.block, along_.block);
+  if (count >= along_.block) run(along_.place(count).block, along_.block);
   if (count > 0) run(1, count);
 }
 

@@ -17,7 +17,8 @@ bool supported(SimdPath path);
 SimdPath choose_simd_path(std::string_view requested);
 // That of simd_path().
 SimdPath simd_path_in_use();
-// lane_function of a given path, which must be supported.
+// lane_function and rows_function of a given path, which must be supported.
 LaneFunction lane_function_on(SimdPath path, isa::Op op, isa::DType type, isa::DType type2, LaneModes modes);
+RowsFunction rows_function_on(SimdPath path, isa::Op op, isa::DType type, isa::DType type2, LaneModes modes);
 
 }  // namespace npulab::values

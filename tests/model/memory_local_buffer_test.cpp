@@ -34,6 +34,36 @@ TEST(LocalBuffer, starts_as_unwritten_poison) {
   EXPECT_TRUE(buffer.written(0, 0));
 }
 
+TEST(LocalBuffer, what_was_written_is_poison_again_after_a_reset) {
+  LocalBuffer buffer("ub", banked(1, 32, 1));
+  std::fill_n(buffer.bytes(4090, 12), 12, std::byte{1});
+  EXPECT_EQ(buffer.bytes(4089, 1)[0], kPoison);
+  EXPECT_EQ(buffer.bytes(4102, 1)[0], kPoison);
+  EXPECT_EQ(buffer.bytes(4101, 1)[0], std::byte{1});
+  buffer.reset();
+  EXPECT_EQ(buffer.bytes(4090, 12)[0], kPoison);
+  EXPECT_EQ(buffer.data()[4101], kPoison);
+}
+
+TEST(LocalBuffer, views_tell_good_accesses_from_others) {
+  LocalBuffer buffer("ub", banked(1, 32, 1, 2));
+  buffer.mark_written(64, 4096);
+  const LocalBuffer::View view = buffer.view();
+  for (std::uint64_t n : {1U, 31U, 32U, 64U, 300U})
+    for (std::uint64_t offset = 0; offset < 4400; offset += n == 32 ? 1 : 7) {
+      const bool good = offset % 2 == 0 && offset >= 64 && offset + n <= 4160;
+      EXPECT_EQ(view.good(offset, n), good) << offset << " " << n;
+      for (std::uint64_t step : {2U, 32U, 64U, 100U, 256U}) {
+        const bool all = good && offset + 3 * step + n <= 4160;
+        EXPECT_EQ(view.good_rows(offset, n, 4, step), all) << offset << " " << n << " " << step;
+      }
+    }
+  for (std::uint64_t offset : {65504ULL, 65536ULL, ~31ULL, ~0ULL - 1}) {
+    EXPECT_FALSE(view.good(offset, 32)) << offset;
+    EXPECT_FALSE(view.good_rows(offset, 32, 3, 64)) << offset;
+  }
+}
+
 TEST(LocalBuffer, knows_exactly_the_written_bytes) {
   LocalBuffer buffer("ub", banked(1, 32, 1));
   buffer.mark_written(60, 70);

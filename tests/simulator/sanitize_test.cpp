@@ -66,7 +66,7 @@ TEST(Sanitize, BF_12_first_and_last_byte_of_a_buffer) {
     EXPECT_EQ(at(0).text(), "none") << access.text;
     EXPECT_EQ(at(4096 - access.bytes).text(), "none") << access.text;
     for (const std::int64_t address :
-         {std::int64_t{4096} - access.bytes + 1, std::int64_t{-1}, std::int64_t{4096},
+         {std::int64_t{4096} - access.bytes + 1, std::int64_t{-1}, std::int64_t{-32}, std::int64_t{4096},
           std::int64_t{0xdddddddd}, std::int64_t{1} << 62, -(std::int64_t{1} << 62)}) {
       const Outcome bad = at(address);
       ASSERT_TRUE(bad.error) << access.text << " at " << address;

@@ -102,6 +102,39 @@ TEST(Paths, every_row_and_type_gives_the_same_bits) {
   EXPECT_GT(combinations, 250U);
 }
 
+// Rows at odd distances, each as a call of its own leaves it.
+void check_rows(const Call& call, std::size_t lanes, std::mt19937_64& random) {
+  const isa::InstructionInfo& row = isa::info(call.op);
+  constexpr std::size_t kRows = 5;
+  const Operands one = draw(row, call.type, call.type2, lanes, random);
+  const auto rows_of = [&](const Bytes& sample) {
+    Bytes bytes(kRows * (sample.size() + 3));
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+    return bytes;
+  };
+  const Bytes before = rows_of(one.dst), a = rows_of(one.a), b = rows_of(one.b);
+  const auto step = [](const Bytes& bytes) { return static_cast<std::ptrdiff_t>(bytes.size() / kRows); };
+  for (const SimdPath path : paths()) {
+    const RowsFunction rows = rows_function_on(path, call.op, call.type, call.type2, call.modes);
+    ASSERT_NE(rows, nullptr) << label(path, call);
+    const LaneFunction function = lane_function_on(path, call.op, call.type, call.type2, call.modes);
+    Bytes expected = before, dst = before;
+    for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(kRows); ++i)
+      function(expected.data() + i * step(before), a.data() + i * step(a), b.data(), nullptr, lanes);
+    rows(dst.data(), a.data(), b.data(), nullptr, lanes, {kRows, step(before), step(a), 0, 0});
+    ASSERT_EQ(dst, expected) << label(path, call) << " lanes " << lanes;
+  }
+}
+
+TEST(Paths, rows_are_calls_one_after_the_other) {
+  std::mt19937_64 random(2);
+  for (const Call& call : {Call{Op::Vfmaw, DType::f32, DType::f16}, Call{Op::Vfmaw, DType::f32, DType::bf16},
+                           Call{Op::Vfma, DType::f16}, Call{Op::Vfms, DType::f32}, Call{Op::Vfma, DType::i8},
+                           Call{Op::Vdot, DType::i32, DType::i8}})
+    for (const std::size_t lanes : {1U, 8U, 16U, 19U, 32U})
+      ASSERT_NO_FATAL_FAILURE(check_rows(call, lanes, random));
+}
+
 TEST(Paths, no_lanes_is_no_work) {
   for (const SimdPath path : paths())
     for (const Op op : {Op::Vadd, Op::Vmov, Op::Vdup, Op::Vfma}) {
