@@ -378,8 +378,10 @@ std::uint64_t execute_product(const MatrixProduct& product, const DecodedProgram
   multiply.b = view_of(product.b, state);
   multiply.accumulate = product.accumulate || product.bias.has_value();
   multiply.saturate = saturates(state, multiply.c.form.type);
+  const bool watched = state.sanitize == Sanitize::full;
+  const bool finite = watched && ValueWatch::begins_finite(multiply);
   const values::MatrixCounts counts = values::mma(multiply, state.matrix_scratch);
-  if (state.sanitize == Sanitize::full) state.watch.look(program, product.pc, state, multiply, counts);
+  if (watched) state.watch.look(program, product.pc, state, finite, multiply, counts);
   give_sums(product, state, multiply.c);
   return counts.out_of_range;
 }

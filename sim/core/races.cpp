@@ -54,6 +54,7 @@ void Races::reset() {
   semaphores_.clear();
   gathered_.assign(streams_.size(), 0);
   arrived_ = 0;
+  reported_.clear();
 }
 
 Races::Pipe& Races::pipe(std::uint32_t core, std::uint8_t engine) {
@@ -272,23 +273,34 @@ std::string Races::bytes_of(Place place, std::uint64_t first, std::uint64_t end)
 
 std::string Races::missing(const Access& first, const Access& second) const {
   const auto place = [&](const Access& access) { return to_string(program_of(access).where(access.pc)); };
-  if (streams_[first.stream].core != streams_[second.stream].core)
-    return fmt::format("sync_cores between {} and {} would, or a semaphore", place(first), place(second));
-  return fmt::format("set_flag {0}, {1} behind {2} and wait_flag {0}, {1} before {3} would", engine_of(first),
-                     engine_of(second), place(first), place(second));
+  const std::uint32_t core = streams_[first.stream].core;
+  if (core == streams_[second.stream].core)
+    return fmt::format("set_flag {0}, {1}, ID behind {2} and wait_flag {0}, {1}, ID before {3} would",
+                       engine_of(first), engine_of(second), place(first), place(second));
+  if (place(first) == place(second)) return "each core needs bytes of its own, or its turn";
+  const bool semaphores =
+      cores_[core].facts.semaphores + cores_[streams_[second.stream].core].facts.semaphores > 0;
+  return fmt::format("sync_cores{} between {} and {}, whichever shall be first, would",
+                     semaphores ? " or a semaphore" : "", place(first), place(second));
 }
 
-// Which of the two is called the first: in one core the order of its instructions, else that of this run.
+// Which of the two is called the first: in one core that of its instructions, else the one that writes, or
+// the earlier of this run.
 void Races::report(const Access& before, const Access& access, Place place, std::uint64_t first,
                    std::uint64_t end) {
   const bool one_core = streams_[before.stream].core == streams_[access.stream].core;
-  const auto order = [&](const Access& a) { return std::tuple(one_core ? a.order : a.ps, a.stream, a.pc); };
+  const auto order = [&](const Access& a) {
+    return std::tuple(!one_core && !a.write, one_core ? a.order : a.ps, a.stream, a.pc);
+  };
   const bool in_order = order(before) <= order(access);
   const Access& one = in_order ? before : access;
   const Access& other = in_order ? access : before;
-  const Pair pair{&program_of(one), one.pc, &program_of(other), other.pc};
-  if (const auto known = reported_.find(pair); known != reported_.end()) {
-    diagnostics_.again(known->second);
+  const std::array<std::string, 2> places{to_string(program_of(one).where(one.pc)),
+                                          to_string(program_of(other).where(other.pc))};
+  const std::array<std::uint64_t, 4> when{one.ps, one.order, other.ps, other.order};
+  if (const auto known = reported_.find(places); known != reported_.end()) {
+    if (known->second.last != when) diagnostics_.again(known->second.number);
+    known->second.last = when;
     return;
   }
   const char* kind = !other.write ? "read after write" : one.write ? "write after write" : "write after read";
@@ -296,8 +308,9 @@ void Races::report(const Access& before, const Access& access, Place place, std:
       fmt::format("{}: {} {} {}, which {} {}: nothing orders the two; {}", kind, who(other),
                   other.write ? "writes" : "reads", bytes_of(place, first, end), who(one),
                   one.write ? "writes" : "reads", missing(one, other));
-  reported_[pair] = diagnostics_.add_distinct(Severity::error, "race", message,
-                                              program_of(other).where(other.pc), streams_[other.stream].core);
+  const std::size_t number = diagnostics_.add_distinct(
+      Severity::error, "race", message, program_of(other).where(other.pc), streams_[other.stream].core);
+  reported_[places] = {number, when};
 }
 
 }  // namespace npulab::core

@@ -55,8 +55,9 @@ class Races {
     const isa::Target* target = nullptr;
     Clock clock{1};
     bool in_step = true;
-    std::string name;                     // "core 3"
-    std::uint32_t semaphore_initial = 0;  // what its semaphores begin with
+    std::string name;  // "core 3"
+    std::uint32_t semaphores = 0;
+    std::uint32_t semaphore_initial = 0;  // what they begin with
   };
   void add_core(CoreFacts facts);
   // Before a run: nobody did anything.
@@ -158,8 +159,11 @@ class Races {
   Knowledge gathered_;  // of the cores at the barrier of all cores
   Knowledge opened_;
   std::uint32_t arrived_ = 0;
-  using Pair = std::tuple<const DecodedProgram*, std::uint32_t, const DecodedProgram*, std::uint32_t>;
-  std::map<Pair, std::size_t> reported_;  // numbers of findings
+  struct Reported {
+    std::size_t number = 0;               // of the finding
+    std::array<std::uint64_t, 4> last{};  // when the two came last
+  };
+  std::map<std::array<std::string, 2>, Reported> reported_;  // by places
 };
 
 }  // namespace npulab::core

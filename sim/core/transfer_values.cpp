@@ -151,6 +151,8 @@ class LayoutCopy : Mover {
         if (t.layout == isa::Layout::transpose16) data = transposed(data);
         if (post_) {
           post_->apply(out_.data(), data, factors);
+          if (state.sanitize == Sanitize::full)
+            state.watch.look(program, t.pc, state, data, out_.data(), t.dst_bytes / t.dst_element);
           data = out_.data();
         }
         scatter(data, row, plane);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "sim/core/core_state.hpp"
 #include "sim/core/meaning.hpp"
@@ -98,31 +100,47 @@ std::string sources_text(const MicroOp& op, const ValueWatch::Lanes& l, std::uin
   return text;
 }
 
-// Additions to narrow sums: of products (the old dst stays what it was), or vadd with dst among its sources.
-bool adds_narrowly(const MicroOp& op) {
-  if (op.type != DType::f16 && op.type != DType::bf16) return false;
-  return accumulates(op) || (op.op == Op::Vadd && (op.dst == op.a || op.dst == op.b));
+// The sum that an operation adds to, and what is added is something: nothing where it is no such addition.
+// Sums are the old dst of a multiplication that adds, or the source of vadd that is dst.
+struct NarrowSum {
+  const std::byte* sum = nullptr;
+  const std::byte* added = nullptr;   // null: the product of a and b
+  std::uint32_t added_lane_step = 1;  // 0: one element for all lanes
+};
+
+NarrowSum narrow_sum(const MicroOp& op, const CoreState& state, const ValueWatch::Lanes& l) {
+  if (op.type != DType::f16 && op.type != DType::bf16) return {};
+  if (accumulates(op)) return {l.old};
+  if (op.op != Op::Vadd) return {};
+  const bool views = state.target.form == isa::OperandForm::ub;
+  const auto same_view = [&](std::size_t slot) {
+    const Address& a = op.addresses[0];
+    const Address& b = op.addresses[slot];
+    return a.space == b.space && state.offset(a) == state.offset(b);
+  };
+  if (views ? same_view(1) : op.dst == op.a) return {l.a, l.b, op.broadcast != 0 ? 0U : 1U};
+  if (op.broadcast == 0 && (views ? same_view(2) : op.dst == op.b)) return {l.b, l.a};
+  return {};
 }
 
 bool is_zero(DType type, const std::byte* data, std::uint32_t lane) {
   return values::to_double(type, data, lane) == 0;
 }
 
-// Whether something is added to the sum in this lane.
-bool adds_something(const MicroOp& op, const ValueWatch::Lanes& l, std::uint32_t lane) {
+bool adds_something(const MicroOp& op, const ValueWatch::Lanes& l, const NarrowSum& sum, std::uint32_t lane) {
+  if (sum.added != nullptr) return !is_zero(op.type, sum.added, lane * sum.added_lane_step);
   const DType source = source_type(op);
-  const std::uint32_t lane_b = op.broadcast != 0 ? 0 : lane;
-  if (op.op == Op::Vadd) return op.dst == op.a ? !is_zero(source, l.b, lane_b) : !is_zero(source, l.a, lane);
-  return !is_zero(source, l.a, lane) && !is_zero(source, l.b, lane_b);
+  return !is_zero(source, l.a, lane) && !is_zero(source, l.b, op.broadcast != 0 ? 0 : lane);
 }
 
-// Whether a float matrix holds NaN or an infinity.
-bool not_finite(const values::MatrixView& view) {
-  if (!isa::info(view.form.type).floating) return false;
+// The first element of a float matrix that is NaN or infinite.
+std::optional<std::pair<std::uint64_t, std::uint64_t>> not_finite_at(const values::MatrixView& view) {
+  if (!isa::info(view.form.type).floating) return std::nullopt;
   for (std::uint64_t i = 0; i < view.form.rows; ++i)
     for (std::uint64_t j = 0; j < view.form.columns; ++j)
-      if (!std::isfinite(values::decode_float(view.form.type, values::element(view, i, j)))) return true;
-  return false;
+      if (!std::isfinite(values::decode_float(view.form.type, values::element(view, i, j))))
+        return std::pair(i, j);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -175,12 +193,12 @@ void ValueWatch::find_not_finite(std::uint32_t pc, const MicroOp& op, const Core
 void ValueWatch::look(const DecodedProgram& program, std::uint32_t pc, const MicroOp& op, CoreState& state,
                       const Lanes& l) {
   find_not_finite(pc, op, state, l);
-  if (adds_narrowly(op)) {
+  if (const NarrowSum sum = narrow_sum(op, state, l); sum.sum != nullptr) {
     Counts& count = counts(program, pc);
     for (std::uint32_t i = 0; i < l.lanes; ++i) {
-      if (!mask_allows(op, state, i) || !adds_something(op, l, i)) continue;
+      if (!mask_allows(op, state, i) || !adds_something(op, l, sum, i)) continue;
       ++count.additions;
-      count.lost += element_at<std::uint16_t>(l.dst, i) == element_at<std::uint16_t>(l.old, i) ? 1U : 0U;
+      count.lost += element_at<std::uint16_t>(l.dst, i) == element_at<std::uint16_t>(sum.sum, i) ? 1U : 0U;
     }
   }
   if (op.type != DType::i32 || (op.format != Format::DotTernary && op.format != Format::WideTernary)) return;
@@ -206,13 +224,39 @@ void ValueWatch::run(const DecodedProgram& program, std::uint32_t pc, const Micr
   look(program, pc, op, state, {dst, old_.data(), before(a), before(b), lanes});
 }
 
-void ValueWatch::look(const DecodedProgram& program, std::uint32_t pc, CoreState& state,
+bool ValueWatch::begins_finite(const values::MatrixMultiply& product) {
+  return !not_finite_at(product.a) && !not_finite_at(product.b) &&
+         (!product.accumulate || !not_finite_at({product.c.data, product.c.form}));
+}
+
+void ValueWatch::look(const DecodedProgram& program, std::uint32_t pc, CoreState& state, bool finite_before,
                       const values::MatrixMultiply& done, const values::MatrixCounts& result) {
   if (result.out_of_range > 0) counts(program, pc).wrapped += result.out_of_range;
-  if (told(pc) || !not_finite({done.c.data, done.c.form}) || not_finite(done.a) || not_finite(done.b)) return;
-  produced_.push_back({pc, false,
-                       fmt::format("{} on core {} has sums that are no numbers, of operands that are",
-                                   isa::info(program.ops[pc].op).mnemonic, state.id)});
+  if (!finite_before || told(pc)) return;
+  const values::MatrixView c{done.c.data, done.c.form};
+  const auto at = not_finite_at(c);
+  if (!at) return;
+  const bool nan = std::isnan(values::decode_float(c.form.type, values::element(c, at->first, at->second)));
+  produced_.push_back({pc, nan,
+                       fmt::format("{} on core {} makes {} out of numbers, in C[{}, {}]",
+                                   isa::info(program.ops[pc].op).mnemonic, state.id,
+                                   nan ? "NaN" : "an infinity", at->first, at->second)});
+}
+
+void ValueWatch::look(const DecodedProgram& program, std::uint32_t pc, const CoreState& state,
+                      const std::byte* in, const std::byte* out, std::uint64_t count) {
+  const MicroOp& op = program.ops[pc];
+  if (!any_not_finite(op.type, out, count) || told(pc) || any_not_finite(op.type2, in, count)) return;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const double value = values::to_double(op.type, out, i);
+    if (std::isfinite(value)) continue;
+    produced_.push_back(
+        {pc, std::isnan(value),
+         fmt::format("{} on core {} makes {} out of numbers, in column {}: {:g} before it",
+                     isa::info(op.op).mnemonic, state.id, std::isnan(value) ? "NaN" : "an infinity", i,
+                     values::to_double(op.type2, in, i))});
+    return;
+  }
 }
 
 // A sum of many small numbers loses a few of them in any order; one that has stopped growing loses most.

@@ -33,9 +33,13 @@ class ValueWatch {
   // Calls the operation's lane function and looks at what it did.
   void run(const DecodedProgram& program, std::uint32_t pc, const MicroOp& op, CoreState& state,
            std::byte* dst, const std::byte* a, const std::byte* b, const std::byte* c, std::uint32_t lanes);
-  // Of a product that was done.
-  void look(const DecodedProgram& program, std::uint32_t pc, CoreState& state,
+  // Of a product: whether what goes into it is finite, and what came out.
+  static bool begins_finite(const values::MatrixMultiply& product);
+  void look(const DecodedProgram& program, std::uint32_t pc, CoreState& state, bool finite_before,
             const values::MatrixMultiply& done, const values::MatrixCounts& result);
+  // Of a row on its way through post-operations; `in` as it was, of type2.
+  void look(const DecodedProgram& program, std::uint32_t pc, const CoreState& state, const std::byte* in,
+            const std::byte* out, std::uint64_t count);
   // At the end of a run. `output`: one that holds NaN or infinities, if any does. Findings "nan-produced",
   // "infinity-produced", "additions-lost", "sum-wrapped".
   void finish(const DecodedProgram& program, CoreState& state, const std::string& output) const;

@@ -33,7 +33,7 @@ Chip::Chip(Session& session, std::span<const Shared> programs, Listener listener
   if (races == nullptr) return;
   for (const auto& core : cores_)
     races->add_core({core->shared.program, core->shared.target, core->clock, !core->vector, core->name(),
-                     core->shared.core->sync.semaphore_initial});
+                     core->shared.core->sync.semaphores, core->shared.core->sync.semaphore_initial});
 }
 
 // With clocks of several frequencies a run begins where whole megahertz are in step: all runs are alike.
