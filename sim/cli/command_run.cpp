@@ -371,8 +371,7 @@ Command run_command() {
       "  npulab run gemv/register_blocked --set gm.model=ideal --timing-only   what if memory were ideal?\n"
       "  npulab run mine.npu --machine tiny --in x=x.npy --in A=arange --out y=y.npy\n"
       "  npulab run gemv/register_blocked --json - | python3 -m json.tool      the report as data\n"
-      "  npulab run mine.npu --check --save-case case && case/replay           keep a run, repeat it "
-      "anywhere";
+      "  npulab run mine.npu --check --save-case case      keeps the run; case/replay repeats it anywhere";
   command.options = {&kMachine,      &kSet,        &kParam,    &kIn,     &kOut,       &kCheck,
                      &kSanitize,     &kTimingOnly, &kCores,    &kWarmup, &kMaxCycles, &kJson,
                      &kNoBlockCache, &kProgress,   &kSaveCase, &kCase};

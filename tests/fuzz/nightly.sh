@@ -30,7 +30,7 @@ printf '%s' "$summary"
 seeds=${NPULAB_SEEDS:-1..20000}
 echo "== random programs: $seeds"
 if [ -x build/dev/tests/fuzz/npulab_test_fuzz ]; then
-  NPULAB_SEEDS=$seeds build/dev/tests/fuzz/npulab_test_fuzz --gtest_filter='RandomPrograms.*' || failed=1
+  NPULAB_SEEDS=$seeds build/dev/tests/fuzz/npulab_test_fuzz --gtest_filter='Random*' || failed=1
 else
   echo "build/dev has no npulab_test_fuzz: ./dev build dev makes it"
 fi

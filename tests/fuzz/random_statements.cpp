@@ -71,7 +71,8 @@ void ProgramWriter::vector() {
   TypedRow what = choices_.one_of(rows);
   const unsigned width = target_.operation_bits / 8;
   const auto groups_of = [&](std::size_t slot) {
-    const unsigned bytes = isa::slot_bytes(isa::info(what.op), slot, what.type, what.type2, target_);
+    const unsigned bytes =
+        isa::slot_bytes(isa::info(what.op), slot, what.type, what.type2, target_.operation_bits);
     return std::max(1U, bytes / width);
   };
   const bool ub = target_.form == OperandForm::ub;

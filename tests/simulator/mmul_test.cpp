@@ -191,11 +191,13 @@ TEST(Mmul, a_tile_keeps_the_unit_for_its_cycles) {
 }
 
 TEST(Mmul, an_operand_waits_for_its_load_and_for_no_other) {
-  // A load is there after 7 cycles; the product of v0 and v8 need not wait for v4.
+  // A load is there after 7 cycles, 6 behind the cycle in which the product of v0 and v8 starts.
   const auto with = [](const std::string& factor) {
-    return cycles("  nop\n  vld.bf16 v4, l1[0]\n  mmul.bf16 v16, " + factor + ", v8\n");
+    std::string nops;  // until v0 and v8 are there
+    for (int i = 0; i < 16; ++i) nops += "  nop\n";
+    return cycles(nops + "  vld.bf16 v4, l1[0]\n  mmul.bf16 v16, " + factor + ", v8\n");
   };
-  EXPECT_EQ(with("v4") - with("v0"), 7U);
+  EXPECT_EQ(with("v4") - with("v0"), 6U);
 }
 
 std::string refusal(const std::string& work, const std::vector<std::string>& set = {}) {
@@ -221,7 +223,7 @@ TEST(Mmul, what_the_unit_does_not_have_is_refused) {
                  "m4k8n4, m4k4n8, m2k8n8");
   expect_refusal("mmul.i4 v16, v0, v8", "illegal-type",
                  "does not know these types; it knows bf16, i16, i16.i8, i8, i8.i4");
-  expect_refusal("mmul.bf16 v16, v0, v8 {shape=4x8x4}", "syntax", "a tile, as m4k8n4");
+  expect_refusal("mmul.bf16 v16, v0, v8 {shape=4x8x4}", "syntax", "'4x8x4' is not a number");
   for (const char* wrong : {"m4k8", "m4k8n4n4", "m04k8n4", "m4k8n2000", "k8m4n4", "m4k8n"})
     expect_refusal(fmt::format("mmul.bf16 v16, v0, v8 {{shape={}}}", wrong), "unknown-tile",
                    "is no tile; write m, k and n (1…1024) as in m4k8n4");
@@ -229,13 +231,13 @@ TEST(Mmul, what_the_unit_does_not_have_is_refused) {
   expect_refusal("mmul.i8 v58, v0, v8", "register-range",
                  "operand 'dst' of mmul.i8 takes 4 registers, v58…v61; machine 'xdna1' has v0…v59");
   expect_refusal("gemm.bf16 4, 4, 8, l1[0], l1[0], l1[0]", "no-matrix-unit", "kind cube or systolic");
-  const auto bad = [](const std::string& types, const std::string& text) {
-    expect_refusal("nop", "invalid-machine", text, {"core_types.tile.matrix.types." + types});
+  const auto bad = [](const std::string& code, const std::string& types, const std::string& text) {
+    expect_refusal("nop", code, text, {"core_types.tile.matrix.types." + types});
   };
-  bad("i8_3={m: 2, k: 8, n: 8}", "'i8_2' has these types and this tile already");
-  bad("i8_i4={m: 1, k: 1, n: 1}", "a tile of 4 bits is no whole number of bytes");
-  bad("i8_3={m: 256, k: 64, n: 1}", "does not fit registers 60 of register_bits 256");
-  bad("i8_x={m: 4, k: 8, n: 8}", "is no pair of element types");
+  bad("duplicate-name", "i8_3={m: 2, k: 8, n: 8}", "'i8_2' has these types and this tile already");
+  bad("bad-combination", "i8_i4={m: 1, k: 1, n: 1}", "a tile of 4 bits is no whole number of bytes");
+  bad("bad-combination", "i8_3={m: 256, k: 64, n: 1}", "does not fit registers 60 of register_bits 256");
+  bad("bad-name", "i8_x={m: 4, k: 8, n: 8}", "is no pair of element types");
 }
 
 TEST(Mmul, copies_name_one_of_several_engines) {
@@ -245,7 +247,9 @@ TEST(Mmul, copies_name_one_of_several_engines) {
   expect_refusal("copy mem.l2[0], l1[0], 4 {core=0, engine=scalar}", "copy-path",
                  "scalar of machine 'xdna1' has no path l1 → mem.l2; mm2s0, mm2s1 has");
   expect_refusal("copy mem.l2[0], l1[0], 4 {core=0, engine=mm2s}", "unknown-engine", "did you mean 'mm2s0'?");
-  EXPECT_EQ(refusal("copy mem.l2[0], l1[2048], 4 {core=0, engine=mm2s1}"), "");
+  // The engine has the path; the launch has no memory tile.
+  expect_refusal("copy mem.l2[0], l1[2048], 4 {core=0, engine=mm2s1}", "core-range",
+                 "the launch has 0 of type 'mem'");
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ TEST(Race, read_after_write_names_both_and_what_is_missing) {
   EXPECT_THAT(text, HasSubstr("reads ub[0…7] of core 0, which copy at test.npu:4 (mte2 of core 0, cycle "));
   EXPECT_THAT(
       text,
-      HasSubstr("set_flag mte2, vector behind test.npu:4 and wait_flag mte2, vector before test.npu:5"));
+      HasSubstr(
+          "set_flag mte2, vector, ID behind test.npu:4 and wait_flag mte2, vector, ID before test.npu:5"));
 }
 
 TEST(Race, a_flag_orders) {
@@ -138,7 +139,8 @@ TEST(Race, cores_meet_in_gm) {
   const std::string again = "copy B[s1], ub[0], 128\n";
   const std::string bad = found(both + again, full(2));
   EXPECT_THAT(bad, HasSubstr("write after write: copy at test.npu:12"));
-  EXPECT_THAT(bad, HasSubstr("sync_cores between test.npu:10 and test.npu:12 would, or a semaphore"));
+  EXPECT_THAT(bad,
+              HasSubstr("sync_cores between test.npu:10 and test.npu:12, whichever shall be first, would"));
   EXPECT_EQ(found(both + "sync_cores\n" + again, full(2)), "");
 }
 
