@@ -10,7 +10,7 @@ import pytest
 from support import BUILD, kernel_names, machine_names, run_words
 
 # Inputs whose results leave f16: random scales of integer sums.
-SMALLER = {"gemv/int8": ["--in", "scale=const:0.001"]}
+SMALLER = {name: ["--in", "scale=const:0.001"] for name in ("gemv/int8", "quant/gemm_w8a8")}
 
 
 def takes(kernel: str, machine: str, *, small: bool) -> bool:
