@@ -309,10 +309,20 @@ TEST(SensitivityTable, every_row_is_about_some_key) {
   }
 }
 
+// Whether copies have to say which engine does them, which the probes do not.
+bool copies_name_engines(const config::Machine& machine) {
+  const std::vector<isa::CopyPath> paths = config::make_target(machine).paths;
+  for (const isa::CopyPath& one : paths)
+    for (const isa::CopyPath& other : paths)
+      if (one.engine != other.engine && one.from == other.from && one.to == other.to) return true;
+  return false;
+}
+
 std::vector<std::string> machine_names() {
   std::vector<std::string> names;
   for (const test::ShippedMachine& one : test::shipped().machines)
-    if (!test::kSanitized || one.machine.name == "tiny") names.push_back(one.machine.name);
+    if ((!test::kSanitized || one.machine.name == "tiny") && !copies_name_engines(one.machine))
+      names.push_back(one.machine.name);
   return names;
 }
 
