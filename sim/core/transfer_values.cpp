@@ -115,15 +115,17 @@ void transpose_fractal(const std::byte* from, std::byte* to) {
   }
 }
 
-// Copies `count` pieces, each so many bytes after the one before.
+// Copies `count` pieces, each so many bytes (modulo 2^64: they may go backwards) after the one before.
 void copy_pieces(std::byte* to, std::uint64_t to_step, const std::byte* from, std::uint64_t from_step,
                  std::uint64_t piece, std::uint64_t count) {
   constexpr auto kUsual = static_cast<std::uint64_t>(isa::kPieceBytes);
-  for (std::uint64_t i = 0; i < count; ++i, to += to_step, from += from_step) {
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::byte* const target = to + static_cast<std::ptrdiff_t>(i * to_step);
+    const std::byte* const source = from + static_cast<std::ptrdiff_t>(i * from_step);
     if (piece == kUsual)
-      std::memcpy(to, from, kUsual);
+      std::memcpy(target, source, kUsual);
     else
-      std::memcpy(to, from, piece);
+      std::memcpy(target, source, piece);
   }
 }
 
