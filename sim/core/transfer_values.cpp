@@ -232,7 +232,8 @@ class LayoutCopy : Mover {
       const std::uint64_t whole = source_.bytes / piece;
       copy_pieces(row_.data(), piece, first, pitch, piece, whole);
       if (whole * piece < source_.bytes)
-        std::memcpy(row_.data() + whole * piece, first + whole * pitch, source_.bytes - whole * piece);
+        std::memcpy(row_.data() + whole * piece, first + static_cast<std::ptrdiff_t>(whole * pitch),
+                    source_.bytes - whole * piece);
       return row_.data();
     }
     for (std::uint64_t done = 0, column = 0; done < source_.bytes; done += piece, ++column) {
@@ -269,8 +270,9 @@ class LayoutCopy : Mover {
     copy_pieces(place, pitch, data, piece, piece, whole);
     const std::uint64_t rest = size - whole * piece;
     if (rest == 0) return;
-    std::memcpy(place + whole * pitch, data + whole * piece, rest);
-    std::memset(place + whole * pitch + rest, 0, piece - rest);
+    std::byte* const last = place + static_cast<std::ptrdiff_t>(whole * pitch);
+    std::memcpy(last, data + whole * piece, rest);
+    std::memset(last + rest, 0, piece - rest);
   }
 
   Side source_;

@@ -216,7 +216,8 @@ void ValueWatch::look(const DecodedProgram& program, std::uint32_t pc, const Mic
 void ValueWatch::run(const DecodedProgram& program, std::uint32_t pc, const MicroOp& op, CoreState& state,
                      std::byte* dst, const std::byte* a, const std::byte* b, const std::byte* c,
                      std::uint32_t lanes) {
-  const std::size_t bytes = (std::size_t{lanes} * isa::bits(op.type) + 7) / 8;
+  const std::size_t results = op.format == Format::Reduction ? 1 : lanes;
+  const std::size_t bytes = (results * isa::bits(op.type) + 7) / 8;
   if (old_.size() < bytes) old_.resize(bytes);
   std::memcpy(old_.data(), dst, bytes);
   op.lane(dst, a, b, c, lanes);
